@@ -1,0 +1,64 @@
+# Needs only Python 3.11 to 3.13, pip and make. Everything else goes into .venv, except Java.
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+WARM := $(VENV)/.warm
+
+# The Python to build .venv with. Empty: the first suitable one on PATH.
+PYTHON ?=
+export PYTHON
+
+# Extra arguments for demo, test and bench-keyed, as in: make test ARGS="-k java"
+ARGS ?=
+
+# Starts the recipes that run Spark. The setup has made sure of Java, so this only looks it up.
+WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo test lint format types check bench-keyed clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: java $(WARM) ## Make .venv, install everything, compile the kernels (the other targets do this)
+
+# Before the downloads, so that a missing Java is known at once. -I: run the file alone, with
+# neither its folder nor PYTHONPATH in the way of the standard library.
+java: ## Find Java 17 or newer; as root on Debian or Ubuntu, install it if there is none
+	@python="$$(sh scripts/python.sh)" && "$$python" -I src/watersmeet/java.py --install >/dev/null
+
+$(INSTALLED): pyproject.toml
+	@sh scripts/venv.sh $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(WARM): $(INSTALLED) $(wildcard src/watersmeet/kernel/*.py)
+	$(BIN)/python -m watersmeet.kernel.warmup
+	@touch $@
+
+demo: setup ## Run the demo
+	@$(WITH_JAVA) $(BIN)/watersmeet demo $(ARGS)
+
+test: setup ## Run the tests
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+
+lint: $(INSTALLED) ## Check formatting and lint rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+format: $(INSTALLED) ## Format the code and apply the safe lint fixes
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+types: $(INSTALLED) ## Check the types
+	$(BIN)/mypy
+
+check: lint types test ## All that the continuous integration checks
+
+bench-keyed: setup ## Run the keyed benchmark
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.keyed $(ARGS)
+
+clean: ## Remove .venv, caches and compiled kernels
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

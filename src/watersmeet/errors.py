@@ -1,0 +1,74 @@
+"""What Watersmeet says when something is wrong: a fact, a detail, a hint.
+
+>>> print(InvalidStream('window of stream "clicks" is not positive', "it is 0 s.", "give it a length."))
+window of stream "clicks" is not positive
+detail: it is 0 s.
+hint: give it a length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class WatersmeetError(Exception):
+    """Base of every error raised on purpose.
+
+    Args:
+        fact: What is wrong, in one short lower-case line.
+        detail: Why it matters or what was found.
+        hint: What to do about it.
+    """
+
+    def __init__(self, fact: str, detail: str = "", hint: str = "") -> None:
+        """Keep the three parts apart, so that tests and tools need not parse text."""
+        super().__init__(fact, detail, hint)
+        self.fact = fact
+        self.detail = detail
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """The parts that were given, one per line."""
+        parts = [self.fact]
+        if self.detail:
+            parts.append(f"detail: {self.detail}")
+        if self.hint:
+            parts.append(f"hint: {self.hint}")
+        return "\n".join(parts)
+
+
+class InvalidStream(WatersmeetError, ValueError):
+    """A stream's name, columns, time, window or lateness cannot be used."""
+
+
+class InvalidQuery(WatersmeetError, ValueError):
+    """The streams are fine one by one, but cannot be joined as asked."""
+
+
+class InvalidSettings(WatersmeetError, ValueError):
+    """Spark is configured in a way that would lose results or cannot hold the state."""
+
+
+class CheckpointMismatch(WatersmeetError, RuntimeError):
+    """The checkpoint belongs to another query."""
+
+
+class WorkerSetup(WatersmeetError, RuntimeError):
+    """A Python worker lacks what the join needs."""
+
+
+class JavaNotFound(WatersmeetError, RuntimeError):
+    """Spark needs Java 17 or newer and none was found."""
+
+
+class DamagedRun(WatersmeetError, RuntimeError):
+    """Stored state fails its checksum and cannot be used."""
+
+
+def choices(names: Iterable[str]) -> str:
+    """The valid names, ready for a hint.
+
+    >>> choices(["ts", "id"])
+    '"ts", "id"'
+    """
+    return ", ".join(f'"{name}"' for name in names)

@@ -1,0 +1,271 @@
+"""A run: an immutable piece of one stream's window, sorted by key and time, ready to be probed.
+
+    directory   slot of leading hash bits -> first key     (rebuilt when a run is opened)
+    keys        hash | first row | bytes, unless the hash is one to one
+    rows        time | the columns the query keeps
+
+A probe looks at one slot of the directory, compares hashes and then bytes, and finds all rows of the
+key side by side in time order. Keys are stored once however often they occur, two keys of equal hash
+are two entries, and a hot key costs no more to find than any other.
+
+A run travels, is stored and is memory-mapped as one blob: a header, the arrays each starting at a
+multiple of 64 bytes, and an Arrow IPC stream of the kept columns.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.errors import DamagedRun
+from numba import types
+
+from watersmeet.kernel.compiled import I64, U8, U64, compiled
+from watersmeet.kernel.hashing import checksum
+from watersmeet.kernel.keys import ByteStrings, Keys
+from watersmeet.kernel.sorting import directory_bits, order_by_hash_and_time
+
+_MAGIC = b"WMRUN\x00\x00\x01"
+_HEADER = struct.Struct("<8sqqqqqqqq")  # magic, rows, keys, then the offset of each section
+_ALIGN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rows of one stream, sorted; every array may be a view of a memory-mapped file."""
+
+    key_hashes: Any
+    key_rows: Any
+    key_bytes: ByteStrings | None
+    times: Any
+    columns: pa.RecordBatch
+    directory: Any
+    shift: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows the run holds."""
+        return len(self.times)
+
+    def addresses(self) -> tuple[int, ...]:
+        """The row of the address table that describes this run; see `kernel.probe`."""
+        offsets, data = (
+            (self.key_bytes.offsets.ctypes.data, self.key_bytes.data.ctypes.data)
+            if self.key_bytes is not None
+            else (0, 0)
+        )
+        return (
+            self.key_hashes.ctypes.data,
+            self.key_rows.ctypes.data,
+            self.directory.ctypes.data,
+            self.shift,
+            self.times.ctypes.data,
+            offsets,
+            data,
+            len(self.key_hashes),
+            len(self.times),
+        )
+
+
+def build_run(keys: Keys, times: Any, columns: pa.RecordBatch) -> Run:
+    """Sort rows into a run; `keys` and `times` (int64 microseconds) belong to the rows of `columns`."""
+    order = order_by_hash_and_time(keys.hashes, times)
+    if keys.encoded is not None:
+        order = _separate_collisions(order, keys, times)
+        starts = _key_starts_verified(keys.hashes, order, keys.encoded.offsets, keys.encoded.data)
+    else:
+        starts = _key_starts(keys.hashes, order)
+    first = order[starts[:-1]]
+    key_hashes = keys.hashes[first]
+    key_bytes = None if keys.encoded is None else keys.encoded.take(first)
+    directory, shift = _directory(key_hashes)
+    return Run(key_hashes, starts, key_bytes, times[order], columns.take(pa.array(order)), directory, shift)
+
+
+def merge_runs(runs: Sequence[Run]) -> Run:
+    """One run with the rows of several."""
+    keys = Keys(
+        np.concatenate([np.repeat(run.key_hashes, np.diff(run.key_rows)) for run in runs]),
+        _row_bytes(runs),
+    )
+    times = np.concatenate([run.times for run in runs])
+    columns = pa.concat_batches([run.columns for run in runs])
+    return build_run(keys, times, columns)
+
+
+def _row_bytes(runs: Sequence[Run]) -> ByteStrings | None:
+    if runs[0].key_bytes is None:
+        return None
+    parts = []
+    for run in runs:
+        assert run.key_bytes is not None
+        key_of_row = np.repeat(np.arange(len(run.key_hashes)), np.diff(run.key_rows))
+        parts.append(run.key_bytes.take(key_of_row))
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return ByteStrings(offsets, np.concatenate([part.data for part in parts]))
+
+
+def _separate_collisions(order: Any, keys: Keys, times: Any) -> Any:
+    """Make rows of one key adjacent where different keys share a hash, which almost never happens."""
+    assert keys.encoded is not None
+    offsets, data = keys.encoded.offsets, keys.encoded.data
+    mixed = _mixed_groups(keys.hashes, order, offsets, data)
+    for first, last in mixed.reshape(-1, 2):
+        group = order[first:last]
+        by_key = sorted(
+            group.tolist(), key=lambda row: (data[offsets[row] : offsets[row + 1]].tobytes(), times[row])
+        )
+        order[first:last] = by_key
+    return order
+
+
+@compiled(U64, I64)
+def _key_starts(hashes: Any, order: Any) -> Any:
+    n = len(order)
+    starts = np.empty(n + 1, np.int64)
+    count = 0
+    for i in range(n):
+        if i == 0 or hashes[order[i]] != hashes[order[i - 1]]:
+            starts[count] = i
+            count += 1
+    starts[count] = n
+    return starts[: count + 1].copy()
+
+
+@compiled(U64, I64, I64, U8)
+def _key_starts_verified(hashes: Any, order: Any, offsets: Any, data: Any) -> Any:
+    n = len(order)
+    starts = np.empty(n + 1, np.int64)
+    count = 0
+    for i in range(n):
+        if i > 0 and hashes[order[i]] == hashes[order[i - 1]]:
+            a, b = order[i], order[i - 1]
+            size = offsets[a + 1] - offsets[a]
+            same = size == offsets[b + 1] - offsets[b]
+            k = 0
+            while same and k < size:
+                same = data[offsets[a] + k] == data[offsets[b] + k]
+                k += 1
+            if same:
+                continue
+        starts[count] = i
+        count += 1
+    starts[count] = n
+    return starts[: count + 1].copy()
+
+
+@compiled(U64, I64, I64, U8)
+def _mixed_groups(hashes: Any, order: Any, offsets: Any, data: Any) -> Any:
+    """Flat (first, last) pairs of the groups of equal hash that hold more than one key."""
+    found = np.empty(len(order) + 1, np.int64)
+    count = 0
+    n = len(order)
+    first = 0
+    while first < n:
+        last = first + 1
+        mixed = False
+        while last < n and hashes[order[last]] == hashes[order[first]]:
+            a, b = order[first], order[last]
+            size = offsets[a + 1] - offsets[a]
+            same = size == offsets[b + 1] - offsets[b]
+            k = 0
+            while same and k < size:
+                same = data[offsets[a] + k] == data[offsets[b] + k]
+                k += 1
+            mixed = mixed or not same
+            last += 1
+        if mixed:
+            found[count] = first
+            found[count + 1] = last
+            count += 2
+        first = last
+    return found[:count].copy()
+
+
+def _directory(key_hashes: Any) -> tuple[Any, int]:
+    bits = directory_bits(len(key_hashes))
+    return _directory_of(key_hashes, bits), 64 - bits
+
+
+@compiled(U64, types.int64)
+def _directory_of(key_hashes: Any, bits: int) -> Any:
+    slots = 1 << bits
+    shift = np.uint64(64 - bits)
+    directory = np.empty(slots + 1, np.uint32)
+    key = 0
+    for slot in range(slots):
+        while key < len(key_hashes) and np.int64(key_hashes[key] >> shift) < slot:
+            key += 1
+        directory[slot] = key
+    directory[slots] = len(key_hashes)
+    return directory
+
+
+def to_blob(run: Run) -> bytes:
+    """The run as one blob."""
+    arrays = [run.key_hashes, run.key_rows, run.times]
+    if run.key_bytes is not None:
+        arrays += [run.key_bytes.offsets, run.key_bytes.data]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, run.columns.schema) as writer:
+        writer.write_batch(run.columns)
+    rows = sink.getvalue()
+    offsets = []
+    at = _aligned(_HEADER.size)
+    for array in arrays:
+        offsets.append(at)
+        at = _aligned(at + array.nbytes)
+    while len(offsets) < 5:
+        offsets.append(0)
+    rows_at = at
+    key_data_size = run.key_bytes.data.nbytes if run.key_bytes is not None else 0
+    blob = bytearray(rows_at + rows.size)
+    _HEADER.pack_into(blob, 0, _MAGIC, run.rows, len(run.key_hashes), *offsets, rows_at)
+    for offset, array in zip(offsets, arrays, strict=False):
+        blob[offset : offset + array.nbytes] = memoryview(np.ascontiguousarray(array)).cast("B")
+    assert key_data_size >= 0
+    blob[rows_at:] = memoryview(rows)
+    return bytes(blob)
+
+
+def from_blob(blob: Any) -> Run:
+    """Open a blob (bytes or a memory map) without copying it."""
+    view = memoryview(blob)
+    if len(view) < _HEADER.size:
+        raise DamagedRun("a stored run is cut short", f"it has {len(view)} bytes.")
+    magic, rows, keys, hashes_at, starts_at, times_at, offsets_at, data_at, rows_at = _HEADER.unpack_from(view)
+    if magic != _MAGIC:
+        raise DamagedRun("a stored run has an unknown header", f"it starts with {bytes(magic)!r}.")
+    key_hashes = np.frombuffer(view, np.uint64, keys, hashes_at)
+    key_bytes = None
+    if offsets_at:
+        offsets = np.frombuffer(view, np.int64, keys + 1, offsets_at)
+        key_bytes = ByteStrings(offsets, np.frombuffer(view, np.uint8, int(offsets[-1]), data_at))
+    columns = pa.ipc.open_stream(pa.py_buffer(view)[rows_at:]).read_next_batch()
+    directory, shift = _directory(key_hashes)
+    return Run(
+        key_hashes,
+        np.frombuffer(view, np.int64, keys + 1, starts_at),
+        key_bytes,
+        np.frombuffer(view, np.int64, rows, times_at),
+        columns,
+        directory,
+        shift,
+    )
+
+
+def blob_checksum(blob: Any) -> int:
+    """The checksum kept beside a blob, as a signed 64-bit integer."""
+    data = np.frombuffer(blob, np.uint8)
+    whole = len(data) // 8 * 8
+    return int(np.int64(np.uint64(checksum(data[:whole].view(np.uint64), data[whole:]))))
+
+
+def _aligned(size: int) -> int:
+    return (size + _ALIGN - 1) // _ALIGN * _ALIGN

@@ -1,0 +1,5 @@
+"""The answer to a query as plain data: chosen by `optimize`, rendered by `explain`, run by a host."""
+
+from watersmeet.plan.plan import Plan, ProbePath
+
+__all__ = ["Plan", "ProbePath"]

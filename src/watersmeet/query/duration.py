@@ -1,0 +1,86 @@
+"""Durations as people write them: "10 minutes", "1 hour 30 minutes", or a timedelta."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+# Months and years are missing on purpose: their length depends on the calendar, and a window must
+# have one length.
+_UNITS_US = {
+    "microsecond": 1,
+    "us": 1,
+    "millisecond": 1_000,
+    "ms": 1_000,
+    "second": 1_000_000,
+    "sec": 1_000_000,
+    "s": 1_000_000,
+    "minute": 60_000_000,
+    "min": 60_000_000,
+    "hour": 3_600_000_000,
+    "h": 3_600_000_000,
+    "day": 86_400_000_000,
+    "d": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+_PART = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*,?")
+
+
+def parse_duration(value: str | timedelta) -> timedelta:
+    """Read a duration; raises ValueError with the reason when it cannot be read.
+
+    >>> parse_duration("1 hour 30 minutes")
+    datetime.timedelta(seconds=5400)
+    >>> parse_duration("250 ms")
+    datetime.timedelta(microseconds=250000)
+    >>> parse_duration("2 months")
+    Traceback (most recent call last):
+    ValueError: unknown unit "months"; use weeks, days, hours, minutes, seconds, milliseconds or microseconds
+    """
+    if isinstance(value, timedelta):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"expected text or a timedelta, got {type(value).__name__}")
+    text = value.strip()
+    if text.lower().startswith("interval "):
+        text = text[len("interval ") :]
+    micros = 0.0
+    position = 0
+    while position < len(text):
+        part = _PART.match(text, position)
+        if part is None:
+            raise ValueError(f'cannot read "{value}" as a duration, for example "10 minutes"')
+        number, unit = part.group(1), part.group(2).lower()
+        scale = _UNITS_US.get(unit) or _UNITS_US.get(unit.removesuffix("s"))
+        if scale is None:
+            raise ValueError(
+                f'unknown unit "{part.group(2)}"; use weeks, days, hours, minutes, seconds, '
+                "milliseconds or microseconds"
+            )
+        micros += float(number) * scale
+        position = part.end()
+    if position == 0:
+        raise ValueError('empty text is not a duration, write for example "10 minutes"')
+    return timedelta(microseconds=round(micros))
+
+
+def to_us(duration: timedelta) -> int:
+    """Whole microseconds, the unit of every timestamp inside the kernel.
+
+    >>> to_us(timedelta(seconds=2))
+    2000000
+    """
+    return duration // timedelta(microseconds=1)
+
+
+def describe_duration(duration: timedelta) -> str:
+    """The shortest way to say it.
+
+    >>> describe_duration(timedelta(minutes=90)), describe_duration(timedelta(milliseconds=250))
+    ('90 min', '250 ms')
+    """
+    micros = to_us(duration)
+    for unit, label in (("day", "d"), ("hour", "h"), ("minute", "min"), ("second", "s"), ("ms", "ms")):
+        if micros % _UNITS_US[unit] == 0 and micros:
+            return f"{micros // _UNITS_US[unit]} {label}"
+    return f"{micros} us" if micros else "0 s"

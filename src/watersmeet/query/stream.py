@@ -1,0 +1,126 @@
+"""One input of a join: where its rows come from, which column is time, how long a row lives."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from watersmeet.errors import InvalidStream, choices
+from watersmeet.query.duration import describe_duration, to_us
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# These would clash with columns the join adds to its result.
+_RESERVED = ("result_time",)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a stream; `type` is Spark's short type text, such as ``bigint``."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A named stream; a row is alive on the closed interval ``[time, time + window]``.
+
+    Attributes:
+        name: How the stream is called in the query and in the result.
+        columns: Every column a query may mention.
+        time: The event-time column.
+        window: How long a row waits for partners.
+        lateness: How much later than the newest row of the stream a row may arrive and still count.
+        max_future: Rows further ahead of the clock than this are set aside, since one of them would
+            move the watermark past everything; None trusts every timestamp.
+        source: The rows themselves, a DataFrame; nothing in this layer looks inside.
+
+    >>> s = Stream("a", (Column("k", "int"), Column("ts", "timestamp")), "ts", timedelta(seconds=5))
+    >>> s.window_us
+    5000000
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    time: str
+    window: timedelta
+    lateness: timedelta = timedelta(0)
+    max_future: timedelta | None = timedelta(days=1)
+    source: Any = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a stream that could never be joined."""
+        if not _NAME.fullmatch(self.name):
+            raise InvalidStream(
+                f'stream name "{self.name}" is not usable',
+                "the name becomes a column of the result.",
+                "use letters, digits and underscores, starting with a letter.",
+            )
+        if self.name.lower() in _RESERVED or self.name.startswith("__"):
+            raise InvalidStream(
+                f'stream name "{self.name}" is reserved',
+                "the result has columns of that kind already.",
+                "choose another name.",
+            )
+        _refuse_ambiguous_columns(self)
+        time = self.column(self.time)
+        if time.type != "timestamp":
+            raise InvalidStream(
+                f'time column "{self.time}" of stream "{self.name}" is not a timestamp',
+                f"its type is {time.type}.",
+                f'convert it first, for example df.withColumn("{self.time}", '
+                f"F.to_timestamp(...)) or .cast('timestamp').",
+            )
+        if self.window <= timedelta(0):
+            raise InvalidStream(
+                f'window of stream "{self.name}" is not positive',
+                f"it is {describe_duration(self.window)}, so no row would ever wait for a partner.",
+                'give it a length, for example window="10 minutes".',
+            )
+        if self.lateness < timedelta(0):
+            raise InvalidStream(
+                f'lateness of stream "{self.name}" is negative',
+                f"it is {describe_duration(self.lateness)}.",
+                'use lateness="0 seconds" for rows that arrive in order.',
+            )
+
+    @property
+    def window_us(self) -> int:
+        """The window in microseconds."""
+        return to_us(self.window)
+
+    @property
+    def lateness_us(self) -> int:
+        """The lateness in microseconds."""
+        return to_us(self.lateness)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names a query may mention."""
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column of that name, or an error that lists the valid ones."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise InvalidStream(
+            f'stream "{self.name}" has no column "{name}"',
+            "",
+            f"its columns are {choices(self.column_names)}.",
+        )
+
+
+def _refuse_ambiguous_columns(stream: Stream) -> None:
+    seen: dict[str, str] = {}
+    for name in stream.column_names:
+        # Spark resolves names without regard to case, so "Id" and "id" cannot be told apart.
+        twin = seen.setdefault(name.lower(), name)
+        if twin is not name and stream.column_names.count(name) + (twin != name) > 1:
+            raise InvalidStream(
+                f'column "{name}" of stream "{stream.name}" is ambiguous',
+                f'it appears more than once (as "{twin}" too).' if twin != name else "it appears more than once.",
+                "rename or drop one of them before joining.",
+            )

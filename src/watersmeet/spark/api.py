@@ -1,0 +1,126 @@
+"""What users call: `stream`, `join` and the query they build. Loads Spark when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from watersmeet.errors import InvalidStream
+from watersmeet.optimize import choose_plan
+from watersmeet.plan import Plan
+from watersmeet.plan.explain import explain
+from watersmeet.query import Column, JoinQuery, Stream, parse_duration
+from watersmeet.query.join import On, join_query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def stream(
+    name: str,
+    df: DataFrame,
+    *,
+    time: str,
+    window: str | timedelta,
+    lateness: str | timedelta = "0 seconds",
+    max_future: str | timedelta | None = "1 day",
+) -> Stream:
+    """Name a DataFrame as a stream of a join.
+
+    Args:
+        name: How the stream is called in the query and in its result.
+        df: The rows, streaming or plain.
+        time: The column with the event time, a timestamp.
+        window: How long a row waits for partners, for example ``"10 minutes"``; both ends count.
+        lateness: How far behind the newest row of this stream a row may arrive and still be joined.
+        max_future: Rows dated further ahead of the clock than this are set aside and counted, because one
+            of them would move the watermark past everything; None trusts every timestamp.
+
+    Example:
+        >>> orders = wm.stream("orders", orders_df, time="ts", window="10 minutes", lateness="30 seconds")
+        >>> orders.window
+        datetime.timedelta(seconds=600)
+    """
+    if not hasattr(df, "schema") or not hasattr(df, "isStreaming"):
+        raise InvalidStream(
+            f'stream "{name}" is not a DataFrame',
+            f"it is {type(df).__name__}.",
+            "pass a DataFrame made with spark.readStream or spark.read.",
+        )
+    columns = tuple(Column(field.name, field.dataType.simpleString()) for field in df.schema.fields)
+    return Stream(
+        str(name),
+        columns,
+        time,
+        _duration(name, "window", window),
+        _duration(name, "lateness", lateness),
+        None if max_future is None else _duration(name, "max_future", max_future),
+        df,
+    )
+
+
+def join(
+    *streams: Stream,
+    on: On,
+    select: Sequence[str] | None = None,
+    how: str = "inner",
+    buckets: int | None = None,
+) -> Query:
+    """Join two or more streams on a shared key inside their windows.
+
+    A result is one row of every stream, with equal keys, whose alive intervals ``[time, time + window]``
+    share an instant. A null key matches nothing.
+
+    Args:
+        streams: The streams, each with a name of its own.
+        on: The key: a column name, a list of names, or names per stream where they differ,
+            ``{"orders": "id", "payments": "order_id"}``.
+        select: The columns to keep, written ``"stream.column"`` or ``"stream.*"``; what is left out takes
+            no room in the state. Without it the result has one struct column per stream.
+        how: ``"inner"``.
+        buckets: How many parts the keys are split into, which bounds the parallelism. It is fixed for the
+            life of a checkpoint.
+
+    Example:
+        >>> query = wm.join(orders, payments, on="order_id")
+        >>> result = query.to_dataframe()
+        >>> result.columns
+        ['orders', 'payments', 'result_time']
+    """
+    query = join_query(streams, on, select, how)
+    return Query(query, choose_plan(query, buckets=buckets))
+
+
+@dataclass(frozen=True)
+class Query:
+    """A join and the plan that computes it."""
+
+    query: JoinQuery
+    plan: Plan
+
+    def explain(self) -> str:
+        """The plan as text: what is joined, what arriving rows visit, what is stored."""
+        return explain(self.plan)
+
+    def to_dataframe(self) -> DataFrame:
+        """The results as a DataFrame: streaming if the inputs are, plain if they are plain.
+
+        The streaming DataFrame takes any sink, trigger and following operator in append mode;
+        ``result_time``, the moment the last row of a result came alive, is its event-time column.
+        """
+        from watersmeet.spark.dataframe import join_dataframe
+
+        return join_dataframe(self.plan)
+
+
+def _duration(stream_name: str, what: str, value: Any) -> timedelta:
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise InvalidStream(
+            f'{what} of stream "{stream_name}" is not a duration',
+            f"{error}.",
+            'write a number and a unit, for example "10 minutes", or pass a timedelta.',
+        ) from None

@@ -1,0 +1,37 @@
+"""The same join on plain DataFrames: each bucket is one group, seen once, with nothing to remember."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+
+from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.spark.processor import OutputRows, Stopwatch, bucket_metrics, join_blobs, ledger_metrics
+from watersmeet.spark.task import JoinTask
+
+
+def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join the packed rows of one group."""
+    output = OutputRows(task)
+    blobs: dict[int, list[Any]] = {}
+    label = None
+    for batch in batches:
+        for row in range(batch.num_rows):
+            label = batch.column(0)[row].as_py()
+            blob = batch.column(2)[row]
+            if blob.is_valid:
+                blobs.setdefault(batch.column(1)[row].as_py(), []).append(blob.as_buffer())
+    if label == task.ledger:
+        reports = [json.loads(bytes(blob)) for blobs_of_stream in blobs.values() for blob in blobs_of_stream]
+        yield output.metrics(ledger_metrics(reports, {}))
+        return
+    numbers = count()
+    join = MultiwayJoin.from_plan(task.plan, lambda: str(next(numbers)))
+    watch = Stopwatch()
+    for block in join_blobs(task, join, blobs, watch):
+        yield output.results(block)
+    yield output.metrics(bucket_metrics(join, watch))

@@ -1,0 +1,163 @@
+"""From a plan to a DataFrame.
+
+    source -> guard time -> withWatermark -> mapInArrow(pack) -> union -> groupBy(label)
+           -> transformWithStateInPandas(join) -> observe metrics -> results
+
+Plain inputs take the same way with `applyInArrow` in place of the stateful operator. Only DataFrame
+methods are used, so a Spark Connect session works like a classic one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import count
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType, TimestampType
+
+from watersmeet.errors import InvalidQuery
+from watersmeet.plan import Plan
+from watersmeet.plan.identity import identity
+from watersmeet.query import JoinQuery, Stream
+from watersmeet.query.duration import to_us
+from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, fields, observations
+from watersmeet.spark.pack import FUTURE, PACKED_SCHEMA
+from watersmeet.spark.processor import RESULT_TIME
+from watersmeet.spark.settings import refuse_unsafe_settings
+from watersmeet.spark.ship import batch_function, pack_function, stateful_processor
+from watersmeet.spark.task import JoinTask, StreamTask
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+# Spark refuses two observations of one name in a query, and a query may hold several joins.
+_numbers = count(1)
+
+
+def join_dataframe(plan: Plan) -> DataFrame:
+    """The DataFrame that computes a plan."""
+    query = plan.query
+    streaming = _all_streaming_or_none(query.streams)
+    if streaming:
+        refuse_unsafe_settings(query.streams[0].source.sparkSession.conf)
+    prepared = [_prepare(query, index) for index in range(len(query.streams))]
+    task = JoinTask(_without_sources(plan), tuple(spec for _, spec in prepared), json.dumps(identity(plan)))
+    packed = [
+        _watermarked(source, query.streams[index], spec, streaming=streaming).mapInArrow(
+            pack_function(task, index), PACKED_SCHEMA
+        )
+        for index, (source, spec) in enumerate(prepared)
+    ]
+    groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
+    schema = _output_schema(query)
+    if streaming:
+        joined = groups.transformWithStateInPandas(
+            stateful_processor(task), schema, "append", "eventtime", eventTimeColumnName=RESULT_TIME
+        )
+    else:
+        joined = groups.applyInArrow(batch_function(task), schema)
+    name = f"{PREFIX} {next(_numbers)}: {', '.join(query.names)}"
+    first, *rest = observations(query.names, plan.buckets)
+    observed = joined.observe(name, first, *rest)
+    results = observed.filter(F.col(RESULT_TIME).isNotNull())
+    return results.select(*_result_columns(query))
+
+
+def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
+    kinds = {stream.name: bool(stream.source.isStreaming) for stream in streams}
+    if len(set(kinds.values())) > 1:
+        raise InvalidQuery(
+            "streaming and plain DataFrames cannot be mixed in one join",
+            ", ".join(f"{name} is {'streaming' if kind else 'plain'}" for name, kind in kinds.items()) + ".",
+            "read all inputs with readStream, or all with read.",
+        )
+    return next(iter(kinds.values()))
+
+
+def _prepare(query: JoinQuery, index: int) -> tuple[DataFrame, StreamTask]:
+    """Select what the join needs: kept columns first, then the key and the time if they are not kept.
+
+    Packing hands whole rows to Python, which ends Spark's own pruning, so it happens here.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    stream = query.streams[index]
+    source: DataFrame = stream.source
+    types = {field.name: field.dataType for field in source.schema.fields}
+    kept = query.selected[index]
+    columns: list[Column] = [
+        (_guarded_time(stream) if name == stream.time else _column(name)).alias(f"c{i}")
+        for i, name in enumerate(kept)
+    ]
+
+    def place(name: str, expression: Column | None = None) -> int:
+        if name in kept and expression is None:
+            return kept.index(name)
+        columns.append((_column(name) if expression is None else expression).alias(f"c{len(columns)}"))
+        return len(columns) - 1
+
+    key = tuple(
+        # Strings with a collation are equal when their collation keys are.
+        place(name, F.collation_key(_column(name)) if "collate" in stream.column(name).type else None)
+        for name in query.keys[index]
+    )
+    time = place(stream.time, None if stream.time in kept else _guarded_time(stream))
+    fields_kept = StructType([StructField(name, types[name], True) for name in kept])
+    schema = to_arrow_schema(fields_kept, timezone="UTC")
+    return source.select(*columns), StreamTask(stream.name, schema, key, time)
+
+
+def _column(name: str) -> Column:
+    escaped = name.replace("`", "``")
+    return F.col(f"`{escaped}`")
+
+
+def _guarded_time(stream: Stream) -> Column:
+    """The time, or a mark for a time so far ahead that the watermark would leave everything behind."""
+    time = _column(stream.time)
+    if stream.max_future is None:
+        return time
+    limit = F.timestamp_micros(F.unix_micros(F.current_timestamp()) + F.lit(to_us(stream.max_future)))
+    return F.when(time > limit, F.timestamp_micros(F.lit(FUTURE))).otherwise(time)
+
+
+def _watermarked(source: DataFrame, stream: Stream, spec: StreamTask, *, streaming: bool) -> DataFrame:
+    if not streaming:
+        return source
+    # One millisecond more than declared: a row exactly as late as allowed must stay ahead of the watermark.
+    delay_ms = -(-stream.lateness_us // 1000) + 1
+    return source.withWatermark(f"c{spec.time}", f"{delay_ms} milliseconds")
+
+
+def _output_schema(query: JoinQuery) -> StructType:
+    output = []
+    for stream, kept in zip(query.streams, query.selected, strict=True):
+        types = {field.name: field.dataType for field in stream.source.schema.fields}
+        output.append(StructField(stream.name, StructType([StructField(n, types[n], True) for n in kept])))
+    output.append(StructField(RESULT_TIME, TimestampType()))
+    metric_fields = [StructField(name, LongType()) for name in fields(len(query.streams))]
+    output.append(StructField(METRICS_COLUMN, StructType(metric_fields)))
+    return StructType(output)
+
+
+def _result_columns(query: JoinQuery) -> list[Column]:
+    if query.select is None:
+        return [F.col(name) for name in query.names] + [F.col(RESULT_TIME)]
+    taken = [RESULT_TIME, *(name.lower() for _, name in query.select)]
+    columns = []
+    for index, name in query.select:
+        stream = query.streams[index].name
+        # A name that several streams share is told apart by the stream's name.
+        alias = name if taken.count(name.lower()) == 1 else f"{stream}_{name}"
+        columns.append(F.col(stream).getField(name).alias(alias))
+    return [*columns, F.col(RESULT_TIME)]
+
+
+def _without_sources(plan: Plan) -> Plan:
+    streams = tuple(replace(stream, source=None) for stream in plan.query.streams)
+    return replace(plan, query=replace(plan.query, streams=streams))
+

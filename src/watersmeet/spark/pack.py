@@ -1,0 +1,178 @@
+"""Packing: rows of a source become a few large binary rows, one per bucket, before the shuffle.
+
+Spark hands a stateful Python operator its input row by row. Packed, an operator of eight buckets sees a
+few dozen rows per batch instead of half a million, and the shuffle moves them as they are.
+
+    (k, ts, payload) ...  ->  (label, stream, blob)     blob: Arrow IPC, sorted by nothing, one bucket
+
+Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. They
+are counted, and the counts go to the ledger group with the newest time seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watersmeet.kernel.keys import encode_keys
+from watersmeet.spark.task import JoinTask, StreamTask
+
+PACKED_SCHEMA = "label int, stream int, blob binary"
+HASH_COLUMN = "__hash"
+
+# The query marks times beyond the guard with the smallest timestamp there is: a null would do as well
+# for the watermark, but could not be told from a null in the data.
+FUTURE = -(1 << 63)
+
+# Arrow batches are collected up to this size before they are split, so that a stream of small batches
+# does not become a stream of tiny blobs.
+_CHUNK_ROWS = 1 << 18
+
+
+@dataclass
+class Report:
+    """What one pack task saw of its stream."""
+
+    stream: int
+    rows: int = 0
+    null_times: int = 0
+    future_times: int = 0
+    null_keys: int = 0
+    newest: int | None = None
+
+    def to_bytes(self) -> bytes:
+        """For the ledger."""
+        return json.dumps(asdict(self)).encode()
+
+
+def pack(
+    task: JoinTask, stream: int, batches: Iterator[pa.RecordBatch], *, heartbeat: bool
+) -> Iterator[pa.RecordBatch]:
+    """Split the batches of one source partition by bucket.
+
+    With `heartbeat` every bucket gets an empty row too: one task per batch does this, so that buckets
+    without new rows still let go of expired ones and are still counted.
+    """
+    spec = task.streams[stream]
+    labels = task.labels
+    report = Report(stream)
+    packed = _Packed()
+    if heartbeat:
+        for label in labels:
+            packed.add(label, stream, None)
+    for chunk in _chunks(batches):
+        usable = _usable(chunk, spec, report)
+        if usable.num_rows:
+            for bucket, blob in _split(usable, spec, task.plan.buckets):
+                packed.add(labels[bucket], stream, blob)
+            yield packed.take()
+    packed.add(task.ledger, stream, report.to_bytes())
+    yield packed.take()
+
+
+class _Packed:
+    """Packed rows under construction."""
+
+    def __init__(self) -> None:
+        self.labels: list[int] = []
+        self.streams: list[int] = []
+        self.blobs: list[Any] = []
+
+    def add(self, label: int, stream: int, blob: Any) -> None:
+        self.labels.append(label)
+        self.streams.append(stream)
+        self.blobs.append(blob)
+
+    def take(self) -> pa.RecordBatch:
+        batch = pa.record_batch(
+            {
+                "label": pa.array(self.labels, pa.int32()),
+                "stream": pa.array(self.streams, pa.int32()),
+                "blob": pa.array(self.blobs, pa.binary()),
+            }
+        )
+        self.__init__()  # type: ignore[misc]
+        return batch
+
+
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            rows += batch.num_rows
+        if rows >= _CHUNK_ROWS:
+            yield pa.concat_batches(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
+
+
+def _usable(batch: pa.RecordBatch, spec: StreamTask, report: Report) -> pa.RecordBatch:
+    """The rows that can join, with the stored columns in their stored types."""
+    report.rows += batch.num_rows
+    time = batch.column(spec.time).cast(pa.int64())
+    good = time.is_valid()
+    report.null_times += time.null_count
+    future = pc.fill_null(pc.equal(time, FUTURE), False)
+    if pc.any(future).as_py():
+        report.future_times += pc.sum(future).as_py()
+        good = pc.and_(good, pc.invert(future))
+    # A row dropped for its time is not counted again for its key.
+    keyed = good
+    for position in spec.key:
+        column = batch.column(position)
+        if column.null_count:
+            keyed = pc.and_(keyed, column.is_valid())
+    report.null_keys += pc.sum(good).as_py() - pc.sum(keyed).as_py() if batch.num_rows else 0
+    columns = batch.columns
+    for position, field in enumerate(spec.kept):
+        if columns[position].type != field.type:
+            columns[position] = columns[position].cast(field.type)
+    names = spec.kept.names + [f"__{i}" for i in range(len(columns) - len(spec.kept))]
+    conformed = pa.record_batch(columns, names)
+    if pc.sum(keyed).as_py() != batch.num_rows:
+        conformed = conformed.filter(keyed)
+    if conformed.num_rows:
+        newest = pc.max(conformed.column(spec.time).cast(pa.int64())).as_py()
+        report.newest = newest if report.newest is None else max(report.newest, newest)
+    return conformed
+
+
+def _split(batch: pa.RecordBatch, spec: StreamTask, buckets: int) -> Iterator[tuple[int, Any]]:
+    hashes = encode_keys([batch.column(position) for position in spec.key]).hashes
+    batch = batch.append_column(HASH_COLUMN, pa.array(hashes))
+    if buckets == 1:
+        yield 0, _to_ipc(batch)
+        return
+    bucket = (hashes % np.uint64(buckets)).astype(np.int16)
+    order = np.argsort(bucket, kind="stable")
+    bounds = np.searchsorted(bucket[order], np.arange(buckets + 1))
+    batch = batch.take(pa.array(order))
+    for i in range(buckets):
+        if bounds[i] < bounds[i + 1]:
+            yield i, _to_ipc(batch.slice(bounds[i], bounds[i + 1] - bounds[i]))
+
+
+def _to_ipc(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def unpack(blobs: list[Any], spec: StreamTask) -> tuple[pa.RecordBatch, Any, Any, list[pa.Array]]:
+    """Stored columns, hashes, times (int64 microseconds) and key columns of the rows in some blobs."""
+    parts = [pa.ipc.open_stream(blob).read_next_batch() for blob in blobs]
+    batch = pa.concat_batches(parts) if len(parts) > 1 else parts[0]
+    kept = batch.select(list(range(len(spec.kept))))
+    hashes = batch.column(batch.num_columns - 1).to_numpy()
+    times = batch.column(spec.time).cast(pa.int64()).to_numpy()
+    return kept, hashes, times, [batch.column(position) for position in spec.key]

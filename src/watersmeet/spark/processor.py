@@ -1,0 +1,235 @@
+"""The stateful operator: one group per bucket, and the ledger group that keeps the books."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.errors import CheckpointMismatch
+from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.keys import Keys, encode_keys
+from watersmeet.kernel.results import Results
+from watersmeet.plan.identity import difference
+from watersmeet.spark.frames import arrow_frame
+from watersmeet.spark.metrics import METRICS_COLUMN, metrics_type
+from watersmeet.spark.pack import unpack
+from watersmeet.spark.shelf import shelf_for
+from watersmeet.spark.state import MANIFEST_SCHEMA, RUN_KEY_SCHEMA, RUN_SCHEMA, BucketState
+from watersmeet.spark.task import JoinTask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESULT_TIME = "result_time"
+
+
+class OutputRows:
+    """Builds the operator's output: results and metrics, in one schema."""
+
+    def __init__(self, task: JoinTask) -> None:
+        """Work out the schema once."""
+        self._streams = [pa.struct(list(stream.kept)) for stream in task.streams]
+        self._metrics = metrics_type(len(task.streams))
+        self._time = pa.timestamp("us", tz="UTC")
+        names = [stream.name for stream in task.streams]
+        self._names = [*names, RESULT_TIME, METRICS_COLUMN]
+
+    def results(self, block: Results) -> pa.RecordBatch:
+        """A block of results."""
+        columns = [
+            pa.StructArray.from_arrays(batch.columns, fields=list(kind))
+            for batch, kind in zip(block.streams, self._streams, strict=True)
+        ]
+        times = pa.array(block.times).cast(self._time)
+        return pa.record_batch([*columns, times, pa.nulls(len(block), self._metrics)], self._names)
+
+    def metrics(self, values: dict[str, int | None]) -> pa.RecordBatch:
+        """One row of metrics."""
+        empty = [pa.nulls(1, kind) for kind in self._streams]
+        row = pa.array([values], self._metrics)
+        return pa.record_batch([*empty, pa.nulls(1, self._time), row], self._names)
+
+
+class Stopwatch:
+    """Microseconds spent in the kernel, leaving out the time the reader of the results takes."""
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self.spent_us = 0
+
+    def over(self, blocks: Iterator[Results]) -> Iterator[Results]:
+        """Pass blocks through, timing how long each takes to come."""
+        while True:
+            start = time.perf_counter_ns()
+            block = next(blocks, None)
+            self.spent_us += (time.perf_counter_ns() - start) // 1000
+            if block is None:
+                return
+            yield block
+
+
+def join_blobs(
+    task: JoinTask, join: MultiwayJoin, blobs: dict[int, list[Any]], watch: Stopwatch
+) -> Iterator[Results]:
+    """Feed one batch to a join, stream by stream."""
+    for stream in sorted(blobs):
+        start = time.perf_counter_ns()
+        columns, hashes, times, key_columns = unpack(blobs[stream], task.streams[stream])
+        encoded = encode_keys(key_columns).encoded
+        found = join.on_rows(stream, Keys(hashes, encoded), times, columns)
+        watch.spent_us += (time.perf_counter_ns() - start) // 1000
+        yield from watch.over(found)
+
+
+def bucket_metrics(join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None]:
+    """What a bucket reports of a batch, without the size of its state."""
+    counts = join.take_counts()
+    values: dict[str, int | None] = {
+        "buckets": 1,
+        "results": counts.results,
+        "rows_examined": counts.examined,
+        "kernel_us": watch.spent_us,
+    }
+    for stream in range(len(join.windows)):
+        values[f"late_{stream}"] = counts.late[stream]
+    return values
+
+
+def grouped_blobs(frames: Iterator[pd.DataFrame]) -> dict[int, list[Any]]:
+    """Blobs by stream; heartbeats carry none."""
+    blobs: dict[int, list[Any]] = {}
+    for frame in frames:
+        for stream, blob in zip(frame["stream"], frame["blob"], strict=True):
+            if blob is not None:
+                blobs.setdefault(int(stream), []).append(blob)
+    return blobs
+
+
+class JoinProcessor:
+    """What happens inside Spark's operator; `spark.ship` wraps it for pickling."""
+
+    def __init__(self, task: JoinTask) -> None:
+        """Prepare what all groups share."""
+        self._task = task
+        self._output = OutputRows(task)
+        self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
+
+    def init(self, handle: Any) -> None:
+        """Declare the state."""
+        self._handle = handle
+        self._manifests = handle.getValueState("manifest", MANIFEST_SCHEMA)
+        self._runs = handle.getMapState("runs", RUN_KEY_SCHEMA, RUN_SCHEMA)
+
+    def rows(self, key: Any, frames: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:
+        """Process the packed rows of one group."""
+        label = int(key[0])
+        blobs = grouped_blobs(frames)
+        if label == self._task.ledger:
+            yield arrow_frame(self._output.metrics(self._ledger(blobs)))
+            return
+        state, join = self._open(self._bucket_of[label], timers)
+        watch = Stopwatch()
+        for block in join_blobs(self._task, join, blobs, watch):
+            yield arrow_frame(self._output.results(block))
+        yield arrow_frame(self._output.metrics(self._close(state, join, watch)))
+
+    def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:
+        """Let go of expired state when no rows come."""
+        state, join = self._open(self._bucket_of[int(key[0])], timers)
+        state.manifest.timer_ms = None  # Spark deletes a timer that has fired
+        yield arrow_frame(self._output.metrics(self._close(state, join, Stopwatch())))
+
+    def _open(self, bucket: int, timers: Any) -> tuple[BucketState, MultiwayJoin]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        query_id = (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"
+        state = BucketState(
+            self._manifests,
+            self._runs,
+            shelf_for(query_id, bucket),
+            self._task.identity,
+            len(self._task.streams),
+        )
+        refuse_other_query(state.manifest.identity, self._task.identity)
+        join = MultiwayJoin.from_plan(self._task.plan, lambda: uuid.uuid4().hex)
+        state.load(join, [stream.kept for stream in self._task.streams])
+        watermark_ms = timers.getCurrentWatermarkInMs()
+        if watermark_ms > 0:
+            join.watermark = watermark_ms * 1000
+        return state, join
+
+    def _close(self, state: BucketState, join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None]:
+        start = time.perf_counter_ns()
+        join.on_watermark(join.watermark)
+        watch.spent_us += (time.perf_counter_ns() - start) // 1000
+        self._set_timer(state, join)
+        state.save(join, self._task.identity)
+        values = bucket_metrics(join, watch)
+        for stream in range(len(join.windows)):
+            values[f"live_{stream}"] = state.rows(stream)
+            values[f"state_bytes_{stream}"] = state.bytes(stream)
+        return values
+
+    def _set_timer(self, state: BucketState, join: MultiwayJoin) -> None:
+        expiry = join.next_expiry()
+        wanted = None if expiry is None else -(-expiry // 1000)
+        current = state.manifest.timer_ms
+        if wanted == current:
+            return
+        if current is not None:
+            self._handle.deleteTimer(current)
+        if wanted is not None:
+            self._handle.registerTimer(wanted)
+        state.manifest.timer_ms = wanted
+
+    def _ledger(self, reports: dict[int, list[Any]]) -> dict[str, int | None]:
+        """Check that the checkpoint is ours, and add up what the pack tasks saw."""
+        stored = self._manifests.get()
+        books = json.loads(stored[0]) if stored is not None else {"identity": self._task.identity, "newest": {}}
+        refuse_other_query(books["identity"], self._task.identity)
+        newest: dict[str, int] = books["newest"]
+        values = ledger_metrics([json.loads(blob) for blobs in reports.values() for blob in blobs], newest)
+        lags = {
+            i: newest[str(i)] - stream.lateness_us
+            for i, stream in enumerate(self._task.plan.query.streams)
+            if str(i) in newest
+        }
+        if len(lags) == len(self._task.streams):
+            values["holder"] = min(lags, key=lambda i: (lags[i], i))
+        else:
+            # A stream that has sent nothing yet holds the watermark at its start.
+            values["holder"] = next(i for i in range(len(self._task.streams)) if i not in lags)
+        books["identity"] = self._task.identity
+        self._manifests.update((json.dumps(books).encode(),))
+        return values
+
+
+def ledger_metrics(reports: list[dict[str, Any]], newest: dict[str, int]) -> dict[str, int | None]:
+    """Sums over the reports of the pack tasks; `newest` is brought up to date."""
+    values: dict[str, int | None] = {}
+    for report in reports:
+        stream = report["stream"]
+        for kind in ("rows", "null_times", "future_times", "null_keys"):
+            values[f"{kind}_{stream}"] = (values.get(f"{kind}_{stream}") or 0) + report[kind]
+        if report["newest"] is not None:
+            newest[str(stream)] = int(np.maximum(newest.get(str(stream), report["newest"]), report["newest"]))
+    for key, value in newest.items():
+        values[f"newest_us_{key}"] = value
+    return values
+
+
+def refuse_other_query(stored: str, current: str) -> None:
+    """Stop before state of one query is read by another."""
+    if stored != current and (reason := difference(stored, current)):
+        raise CheckpointMismatch(
+            "the checkpoint was written by a different query",
+            f"{reason}.",
+            "start with a new checkpoint location, or restore the query as it was.",
+        )

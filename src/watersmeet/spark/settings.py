@@ -1,0 +1,59 @@
+"""Spark settings: those that suit the join, and those that would break it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from watersmeet.errors import InvalidSettings
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+
+
+def recommended_settings(cores: int | None = None) -> dict[str, str]:
+    """Settings for a SparkSession that runs joins, with a reason for each in the source.
+
+    Args:
+        cores: Cores the session may use; None counts those of this machine.
+
+    >>> recommended_settings(cores=4)["spark.sql.shuffle.partitions"]
+    '4'
+    """
+    cores = cores or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {
+        # The only store that can hold the operator's state.
+        _PROVIDER: ROCKSDB,
+        # Commit what changed instead of a snapshot of everything.
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # One partition per core: a partition has its own operator and its own RocksDB instance.
+        "spark.sql.shuffle.partitions": str(cores),
+        # Large Arrow batches, cut by rows only: a limit in bytes is measured again for every row.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
+        "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
+        # Workers are forked from a process that has the kernels loaded.
+        "spark.python.daemon.module": "watersmeet.spark.daemon",
+    }
+
+
+def refuse_unsafe_settings(conf: Any) -> None:
+    """Stop before a query starts that would lose results or cannot keep its state.
+
+    Args:
+        conf: The session's runtime configuration.
+    """
+    policy = conf.get(_POLICY, "min")
+    if policy.lower() != "min":
+        raise InvalidSettings(
+            f"{_POLICY} is {policy}",
+            "the fastest stream would expire rows the others still have to meet.",
+            f'set it back: spark.conf.set("{_POLICY}", "min").',
+        )
+    provider = conf.get(_PROVIDER, "")
+    if "RocksDB" not in provider:
+        raise InvalidSettings(
+            "the configured state store cannot hold the join's state",
+            f"{_PROVIDER} is {provider or 'not set'}.",
+            f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}"), or build the session with wm.recommended_settings().',
+        )

@@ -1,0 +1,142 @@
+"""Runs at hand: memory-mapped files shared by the Python workers of a host.
+
+RocksDB holds the truth; fetching and decoding a window from it would cost a second per batch, and a
+bucket moves between pooled workers, so a cache inside one worker does not help. Blobs of runs therefore
+also lie in local files that any worker maps without copying.
+
+A file is never trusted. Its name is a random id that is never used twice (two attempts of one batch
+write different files), it appears by rename, its length is checked before every use because touching a
+page beyond the end of a mapped file kills the process, and its checksum is checked when a worker first
+opens it. Whatever is missing, short or damaged is taken from RocksDB again. When the disk is full the
+blob stays in the worker's memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+from watersmeet.errors import DamagedRun
+from watersmeet.kernel.run import Run, blob_checksum, from_blob
+
+# Files of attempts that failed are nobody's: they go when they are this old and unknown.
+_ORPHAN_SECONDS = 600
+_SWEEP_EVERY_SECONDS = 60
+# Buckets whose runs one worker keeps open.
+_OPEN_BUCKETS = 64
+
+
+class Shelf:
+    """The runs of one bucket on this host."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use `folder`, which is created when first written to."""
+        self._folder = folder
+        self._open: dict[str, tuple[Run, int]] = {}
+        self._swept = time.monotonic()
+
+    def get(self, name: str, length: int, checksum: int, fetch: Callable[[], bytes]) -> Run:
+        """The run of that name, from memory, from its file, or from `fetch`."""
+        path = self._folder / name
+        cached = self._open.get(name)
+        if cached is not None and (cached[1] < 0 or _size(path) in (length, -1)):
+            # A deleted file stays mapped; only a shortened one must not be touched.
+            return cached[0]
+        run = self._map(path, length, checksum)
+        if run is None:
+            blob = fetch()
+            if len(blob) != length or blob_checksum(blob) != checksum:
+                raise DamagedRun(
+                    f"stored run {name} does not match its checksum",
+                    "the state store returned other bytes than were written.",
+                    "restore the checkpoint from a copy.",
+                )
+            return self.put(name, blob)
+        self._open[name] = (run, length)
+        return run
+
+    def put(self, name: str, blob: bytes) -> Run:
+        """Keep a blob under a new name and open it."""
+        path = self._folder / name
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(blob)
+            temporary.rename(path)
+            run = from_blob(_mapped(path))
+            self._open[name] = (run, len(blob))
+        except OSError:
+            # A full or unwritable disk costs speed, not results.
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            run = from_blob(blob)
+            self._open[name] = (run, -1)
+        return run
+
+    def keep_only(self, names: set[str], removed: list[str]) -> None:
+        """Close and delete the runs that left the window, and now and then sweep the folder.
+
+        An attempt that starts from the state before this batch finds them in RocksDB.
+        """
+        for name in [name for name in self._open if name not in names]:
+            del self._open[name]
+        for name in removed:
+            with contextlib.suppress(OSError):
+                (self._folder / name).unlink()
+        if time.monotonic() - self._swept > _SWEEP_EVERY_SECONDS:
+            self._swept = time.monotonic()
+            self._sweep(names)
+
+    def _sweep(self, names: set[str]) -> None:
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                with contextlib.suppress(OSError):
+                    if path.name not in names and time.time() - path.stat().st_mtime > _ORPHAN_SECONDS:
+                        path.unlink()
+
+    def _map(self, path: Path, length: int, checksum: int) -> Run | None:
+        try:
+            if _size(path) != length:
+                return None
+            mapped = _mapped(path)
+            if len(mapped) != length or blob_checksum(mapped) != checksum:
+                return None
+            return from_blob(mapped)
+        except (OSError, ValueError, DamagedRun):
+            return None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+_shelves: OrderedDict[Path, Shelf] = OrderedDict()
+
+
+def shelf_for(query_id: str, bucket: int) -> Shelf:
+    """The shelf of a bucket, shared by all tasks this worker runs.
+
+    Files lie under Spark's own scratch directory, which Spark removes at its end.
+    """
+    root = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or os.environ.get("TMPDIR", "/tmp")  # noqa: S108
+    folder = Path(root) / "watersmeet" / query_id / str(bucket)
+    shelf = _shelves.get(folder)
+    if shelf is None:
+        shelf = _shelves[folder] = Shelf(folder)
+        if len(_shelves) > _OPEN_BUCKETS:
+            _shelves.popitem(last=False)
+    _shelves.move_to_end(folder)
+    return shelf

@@ -1,0 +1,104 @@
+"""What is pickled and sent to the Python workers, kept to the bare minimum on purpose.
+
+Spark pickles functions defined inside functions by value and imports everything else by name. The
+wrappers below therefore start on a worker even when Watersmeet is missing there, and can say so; they
+import the real code as their first act.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from watersmeet.spark.task import JoinTask
+
+_DRIVER_HINT = (
+    "workers must run an interpreter with the same packages as the driver: set the environment variable "
+    "PYSPARK_PYTHON (for example to the driver's sys.executable) before the SparkSession is created, "
+    "or install watersmeet on every node."
+)
+
+
+def _loader() -> Callable[[str], Any]:
+    """A function, pickled by value, that imports a module of ours or explains why it cannot."""
+    hint = _DRIVER_HINT
+
+    def load(module: str) -> Any:
+        import importlib
+        import sys
+
+        try:
+            return importlib.import_module(module)
+        except ImportError as error:
+            raise RuntimeError(
+                f"a Python worker cannot import {error.name or module}\n"
+                f"detail: the worker runs {sys.executable} (Python {sys.version.split()[0]}): {error}\n"
+                f"hint: {hint}"
+            ) from None
+
+    return load
+
+
+def pack_function(task: JoinTask, stream: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function for `mapInArrow`."""
+    load = _loader()
+    pickled = pickle.dumps(task)
+
+    def pack_partition(batches: Iterator[Any]) -> Iterator[Any]:
+        import pickle
+
+        from pyspark import TaskContext
+
+        packing = load("watersmeet.spark.pack")
+        context = TaskContext.get()
+        first = context is None or context.partitionId() == 0
+        yield from packing.pack(pickle.loads(pickled), stream, batches, heartbeat=first)  # noqa: S301
+
+    return pack_partition
+
+
+def stateful_processor(task: JoinTask) -> Any:
+    """The processor for `transformWithStateInPandas`."""
+    from pyspark.sql.streaming import StatefulProcessor
+
+    load = _loader()
+    pickled = pickle.dumps(task)
+
+    class JoinOperator(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            import pickle
+
+            module = load("watersmeet.spark.processor")
+            self.processor = module.JoinProcessor(pickle.loads(pickled))  # noqa: S301
+            self.processor.init(handle)
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+            return self.processor.rows(key, rows, timerValues)
+
+        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:  # noqa: ARG002, N802, N803
+            return self.processor.expired(key, timerValues)
+
+        def close(self) -> None:
+            pass
+
+    JoinOperator.__module__ = "__main__"  # pickled by value
+    return JoinOperator()
+
+
+def batch_function(task: JoinTask) -> Callable[..., Any]:
+    """The function for `applyInArrow`."""
+    import pyarrow as pa
+
+    load = _loader()
+    pickled = pickle.dumps(task)
+
+    def join_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pickle
+
+        module = load("watersmeet.spark.batch")
+        yield from module.join_group(pickle.loads(pickled), batches)  # noqa: S301
+
+    # Written out, since Spark chooses the calling convention by the annotations and reads them as objects.
+    join_bucket.__annotations__ = {"batches": Iterator[pa.RecordBatch], "return": Iterator[pa.RecordBatch]}
+    return join_bucket

@@ -1,0 +1,133 @@
+"""The durable state of one bucket: a manifest and the blobs it lists.
+
+    manifest   one value: identity of the query, the runs of every window, the timer
+    runs       map of run id -> blob
+
+A batch reads the manifest, puts the new blobs, removes the expired ones and writes the manifest, so the
+cost follows the batch. All of it is committed by Spark together with the batch, or not at all.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.run import Run, blob_checksum, to_blob
+from watersmeet.kernel.slices import Slice
+from watersmeet.kernel.window import StoredRun
+from watersmeet.spark.shelf import Shelf
+
+MANIFEST_SCHEMA = "manifest binary"
+RUN_KEY_SCHEMA = "id string"
+RUN_SCHEMA = "blob binary"
+
+
+@dataclass
+class RunEntry:
+    """One line of the manifest."""
+
+    id: str
+    width: int
+    index: int
+    rows: int
+    earliest: int
+    latest: int
+    length: int
+    checksum: int
+
+
+@dataclass
+class Manifest:
+    """What a bucket remembers between batches."""
+
+    identity: str
+    windows: list[list[RunEntry]] = field(default_factory=list)
+    timer_ms: int | None = None
+
+
+class BucketState:
+    """Reads and writes the state of one bucket through Spark's state handles."""
+
+    def __init__(self, manifest_state: Any, run_state: Any, shelf: Shelf, identity: str, streams: int) -> None:
+        """Load the manifest of the current group."""
+        self._manifest_state = manifest_state
+        self._run_state = run_state
+        self._shelf = shelf
+        stored = manifest_state.get()
+        self.manifest = (
+            pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
+            if stored is not None
+            else Manifest(identity, [[] for _ in range(streams)])
+        )
+
+    def load(self, join: MultiwayJoin, schemas: list[pa.Schema]) -> None:
+        """Give the join its windows; runs are opened when they are first looked into."""
+        for window, entries, schema in zip(join.windows, self.manifest.windows, schemas, strict=True):
+            window.runs = [
+                StoredRun(
+                    entry.id,
+                    Slice(entry.width, entry.index),
+                    entry.rows,
+                    entry.earliest,
+                    entry.latest,
+                    partial(self._open, entry, schema),
+                )
+                for entry in entries
+            ]
+
+    def save(self, join: MultiwayJoin, identity: str) -> None:
+        """Persist what changed."""
+        all_removed: list[str] = []
+        for window, entries in zip(join.windows, self.manifest.windows, strict=True):
+            added, removed = window.take_changes()
+            for stored in added:
+                blob = to_blob(stored.run)
+                self._run_state.updateValue((stored.id,), (blob,))
+                self._shelf.put(stored.id, blob)
+                entries.append(
+                    RunEntry(
+                        stored.id,
+                        stored.slice.width,
+                        stored.slice.index,
+                        stored.rows,
+                        stored.earliest,
+                        stored.latest,
+                        len(blob),
+                        blob_checksum(blob),
+                    )
+                )
+            for name in removed:
+                self._run_state.removeKey((name,))
+            gone = set(removed)
+            entries[:] = [entry for entry in entries if entry.id not in gone]
+            all_removed += removed
+        self.manifest.identity = identity
+        names = {entry.id for entries in self.manifest.windows for entry in entries}
+        self._shelf.keep_only(names, all_removed)
+        self._manifest_state.update((pickle.dumps(self.manifest),))
+
+    def rows(self, stream: int) -> int:
+        """Rows stored of one stream."""
+        return sum(entry.rows for entry in self.manifest.windows[stream])
+
+    def bytes(self, stream: int) -> int:
+        """Bytes stored of one stream."""
+        return sum(entry.length for entry in self.manifest.windows[stream])
+
+    def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
+        run = self._shelf.get(
+            entry.id, entry.length, entry.checksum, lambda: self._run_state.getValue((entry.id,))[0]
+        )
+        return run if run.columns.schema.equals(schema) else with_columns(run, schema)
+
+
+def with_columns(run: Run, schema: pa.Schema) -> Run:
+    """A run written before columns were added at the end; the new ones are null."""
+    missing = [pa.nulls(run.rows, field.type) for field in list(schema)[run.columns.num_columns :]]
+    columns = pa.record_batch([*run.columns.columns, *missing], schema=schema)
+    return replace(run, columns=columns)
