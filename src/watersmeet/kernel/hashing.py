@@ -36,7 +36,7 @@ def hash_words(words: Any) -> Any:
 
 
 @njit(inline="always")
-def hash_range(data: Any, start: np.int64, stop: np.int64) -> np.uint64:
+def hash_range(data: Any, start: np.int64, stop: np.int64) -> Any:
     """Hash data[start:stop] (uint8 array), eight bytes at a time; the length is part of the hash."""
     state = mix(np.uint64(stop - start) + _STEP)
     position = start
@@ -66,7 +66,7 @@ def hash_bytes(offsets: Any, data: Any) -> Any:
 
 
 @compiled(U64, U8)
-def checksum(words: Any, tail: Any) -> np.uint64:
+def checksum(words: Any, tail: Any) -> Any:
     """A fast checksum of a blob given as uint64 words and the bytes left over.
 
     Four independent lanes keep the multiplier busy; it guards against damage, not against forgery.

@@ -22,12 +22,10 @@ import pyarrow as pa
 
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.probe import EXAMINED, new_cursor, probe
-from watersmeet.kernel.results import Results, collect
+from watersmeet.kernel.results import Results, block_rows, collect
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Plan, ProbePath
 
-# Results leave in blocks of this many: large enough to be cheap per row, small enough to stay in cache.
-_BLOCK = 1 << 16
 _NO_WATERMARK = -(1 << 62)
 
 
@@ -114,16 +112,17 @@ class MultiwayJoin:
             if not all(in_reach):
                 continue
             runs = [stored.run for group in in_reach for stored in group]
-            table = np.array([run.addresses() for run in runs], np.uint64)
+            table = np.stack([run.addresses for run in runs])
             bounds = np.cumsum([0] + [len(group) for group in in_reach])
-            head_table = np.array([head.run.addresses()], np.uint64)
+            head_table = head.run.addresses.reshape(1, -1)
             cursor = new_cursor(len(order))
-            found = np.empty((_BLOCK, len(order) + 2), np.int64)
+            block = block_rows([head.run, *runs])
+            found = np.empty((block, len(order) + 2), np.int64)
             while True:
                 count = probe(head_table, table, bounds, lengths, own, cursor, found)
                 if count:
                     self.counts.results += count
-                    yield collect(stream, order, head.run, runs, found[:count])
-                if count < _BLOCK:
+                    yield from collect(stream, order, head.run, runs, bounds, found[:count])
+                if count < block:
                     break
             self.counts.examined += int(cursor[EXAMINED])

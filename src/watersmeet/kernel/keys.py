@@ -104,7 +104,7 @@ def _raw_bytes(column: pa.Array) -> ByteStrings | None:
     """Strings and binaries as they are; the offsets may start anywhere."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        width = np.int32
+        width: type[np.signedinteger[Any]] = np.int32
     elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
         width = np.int64
     elif pa.types.is_fixed_size_binary(kind):
@@ -137,7 +137,9 @@ def _self_delimited(column: pa.Array) -> ByteStrings:
         return ByteStrings(*_encode_counted(valid, starts, items.offsets[starts], items.data))
     if pa.types.is_struct(kind):
         fields = [_self_delimited(child) for child in column.flatten()]
-        inner = _side_by_side(fields) if fields else ByteStrings(np.zeros(len(column) + 1, np.int64), valid[:0])
+        inner = (
+            _side_by_side(fields) if fields else ByteStrings(np.zeros(len(column) + 1, np.int64), valid[:0])
+        )
         return ByteStrings(*_encode_counted(valid, inner.offsets, inner.offsets, inner.data))
     if pa.types.is_null(kind):
         return ByteStrings(np.arange(len(column) + 1, dtype=np.int64), valid)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba import carray, njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 
@@ -20,6 +21,19 @@ def _as_pointer(typing_context: Any, address: Any) -> Any:  # noqa: ARG001
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
     return types.voidptr(address), codegen
+
+
+@intrinsic
+def copy_bytes(typing_context: Any, target: Any, source: Any, count: Any) -> Any:  # noqa: ARG001
+    """Copy `count` bytes from one address to another; they must not overlap."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        byte_pointer = cgutils.voidptr_t
+        to, start = (builder.inttoptr(address, byte_pointer) for address in arguments[:2])
+        cgutils.raw_memcpy(builder, to, start, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64, types.int64), codegen
 
 
 @njit(inline="always")
@@ -32,6 +46,12 @@ def u64_at(address: np.uint64, length: np.int64) -> Any:
 def i64_at(address: np.uint64, length: np.int64) -> Any:
     """The `length` signed 64-bit integers at `address`."""
     return carray(_as_pointer(address), (length,), np.int64)
+
+
+@njit(inline="always")
+def i32_at(address: np.uint64, length: np.int64) -> Any:
+    """The `length` signed 32-bit integers at `address`."""
+    return carray(_as_pointer(address), (length,), np.int32)
 
 
 @njit(inline="always")

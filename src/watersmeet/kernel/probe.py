@@ -31,9 +31,12 @@ from watersmeet.kernel.pointers import i64_at, u8_at, u32_at, u64_at
 # Columns of the address table; `Run.addresses` fills them.
 _HASHES, _ROWS, _DIRECTORY, _SHIFT, _TIMES, _KEY_OFFSETS, _KEY_DATA, _KEY_COUNT, _ROW_COUNT = range(9)
 
-# Cursor layout: where to go on, and what was counted. After these come, per window, run and row.
+# Cursor layout: where to go on, and what was counted. After these come, per window, hit and row.
 CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED = range(4)
 CURSOR_WINDOWS = 4
+
+# Keys located at a time: what is known about them stays in the cache until it is used.
+_BLOCK = 256
 
 
 def new_cursor(windows: int) -> Any:
@@ -59,23 +62,6 @@ def _same_bytes(left: Any, i: int, right: Any, j: int) -> bool:
 
 
 @njit(inline="always")
-def _find_key(head: Any, key: int, wanted: np.uint64, run: Any) -> int:
-    """The position of the head's key in a run, or -1."""
-    count = np.int64(run[_KEY_COUNT])
-    hashes = u64_at(run[_HASHES], count)
-    slot = np.int64(wanted >> run[_SHIFT])
-    directory = u32_at(run[_DIRECTORY], slot + 2)
-    at, stop = np.int64(directory[slot]), np.int64(directory[slot + 1])
-    while at < stop and hashes[at] < wanted:
-        at += 1
-    while at < stop and hashes[at] == wanted:
-        if head[_KEY_OFFSETS] == 0 or _same_bytes(head, key, run, at):
-            return at
-        at += 1
-    return -1
-
-
-@njit(inline="always")
 def _first_at_or_after(times: Any, low: int, high: int, wanted: int) -> int:
     while low < high:
         middle = (low + high) >> 1
@@ -84,6 +70,58 @@ def _first_at_or_after(times: Any, low: int, high: int, wanted: int) -> int:
         else:
             high = middle
     return low
+
+
+@njit
+def _locate(
+    head: Any, runs: Any, first_run: Any, first_key: int, keys: Any, hits: Any, hit_count: Any
+) -> int:
+    """Find a block of head keys in every window; returns how many keys every window holds.
+
+    Run by run rather than key by key: both sides are in hash order, so memory is read front to back.
+    `keys` receives the surviving keys; `hits[i, j]` receives (run, first row, end row) of the j-th run that
+    has the i-th key, where j counts from the first run of the window.
+    """
+    key_count = np.int64(head[_KEY_COUNT])
+    head_hashes = u64_at(head[_HASHES], key_count)
+    verify = head[_KEY_OFFSETS] != 0
+    alive: int = min(len(keys), int(key_count) - first_key)
+    for i in range(alive):
+        keys[i] = first_key + i
+    for level in range(len(first_run) - 1):
+        for i in range(alive):
+            hit_count[keys[i] - first_key, level] = 0
+        for r in range(first_run[level], first_run[level + 1]):
+            run = runs[r]
+            hashes = u64_at(run[_HASHES], np.int64(run[_KEY_COUNT]))
+            rows = i64_at(run[_ROWS], np.int64(run[_KEY_COUNT]) + 1)
+            shift = run[_SHIFT]
+            directory = u32_at(run[_DIRECTORY], (np.int64(1) << np.int64(np.uint64(64) - shift)) + 1)
+            for i in range(alive):
+                key = keys[i]
+                wanted = head_hashes[key]
+                slot = np.int64(wanted >> shift)
+                at, stop = np.int64(directory[slot]), np.int64(directory[slot + 1])
+                while at < stop and hashes[at] < wanted:
+                    at += 1
+                while at < stop and hashes[at] == wanted:
+                    if not verify or _same_bytes(head, key, run, at):
+                        place = key - first_key
+                        j = first_run[level] + hit_count[place, level]
+                        hits[place, j, 0] = r
+                        hits[place, j, 1] = rows[at]
+                        hits[place, j, 2] = rows[at + 1]
+                        hit_count[place, level] += 1
+                        break
+                    at += 1
+        # A window without the key ends the work for that key.
+        kept = 0
+        for i in range(alive):
+            if hit_count[keys[i] - first_key, level] > 0:
+                keys[kept] = keys[i]
+                kept += 1
+        alive = kept
+    return alive
 
 
 @compiled(U64_TABLE, U64_TABLE, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE)
@@ -105,13 +143,13 @@ def probe(
     deepest = levels - 1
     head = head_table[0]
     key_count = np.int64(head[_KEY_COUNT])
-    key_hashes = u64_at(head[_HASHES], key_count)
     key_rows = i64_at(head[_ROWS], key_count + 1)
     head_times = i64_at(head[_TIMES], np.int64(head[_ROW_COUNT]))
-    # Per run the rows of the current key; per level where the walk stands and what is bound above it.
-    low = np.empty(len(runs), np.int64)
-    high = np.empty(len(runs), np.int64)
-    run_at = np.empty(levels, np.int64)
+    keys = np.empty(_BLOCK, np.int64)
+    hits = np.empty((_BLOCK, len(runs), 3), np.int64)
+    hit_count = np.empty((_BLOCK, levels), np.int64)
+    # Per level: which hit, which row of it, where its rows end, and what is bound above the level.
+    hit_at = np.empty(levels, np.int64)
     row_at = np.empty(levels, np.int64)
     row_stop = np.empty(levels, np.int64)
     start = np.empty(levels + 1, np.int64)
@@ -119,80 +157,73 @@ def probe(
     capacity = len(out)
     filled = 0
     examined = cursor[EXAMINED]
-    row = cursor[CURSOR_ROW]
     resume = cursor[CURSOR_INSIDE] == 1
+    first_key = cursor[CURSOR_KEY]
 
-    for key in range(cursor[CURSOR_KEY], key_count):
-        wanted = key_hashes[key]
-        alive = True
-        for level in range(levels):
-            present = False
-            for r in range(first_run[level], first_run[level + 1]):
-                at = _find_key(head, key, wanted, runs[r])
-                if at >= 0:
-                    rows_of_key = i64_at(runs[r, _ROWS], at + 2)
-                    low[r] = rows_of_key[at]
-                    high[r] = rows_of_key[at + 1]
-                    present = True
+    while first_key < key_count:
+        alive = _locate(head, runs, first_run, first_key, keys, hits, hit_count)
+        for i in range(alive):
+            key = keys[i]
+            mine = hits[key - first_key]
+            counts = hit_count[key - first_key]
+            row = cursor[CURSOR_ROW] if resume else key_rows[key]
+            while row < key_rows[key + 1]:
+                start[0] = head_times[row]
+                end[0] = head_times[row] + head_window
+                if resume:
+                    # Walk down again to where the output was full.
+                    resume = False
+                    level = deepest
+                    for above in range(levels):
+                        hit_at[above] = cursor[CURSOR_WINDOWS + 2 * above]
+                        row_at[above] = cursor[CURSOR_WINDOWS + 2 * above + 1]
+                        hit = mine[first_run[above] + hit_at[above]]
+                        times = i64_at(runs[hit[0], _TIMES], hit[2])
+                        row_stop[above] = _first_at_or_after(times, hit[1], hit[2], end[above] + 1)
+                        time = times[row_at[above]]
+                        start[above + 1] = max(start[above], time)
+                        end[above + 1] = min(end[above], time + windows[above])
                 else:
-                    low[r] = 0
-                    high[r] = 0
-            if not present:
-                alive = False
-                break
-        if not alive:
-            continue
-        if not resume:
-            row = key_rows[key]
-        while row < key_rows[key + 1]:
-            start[0] = head_times[row]
-            end[0] = head_times[row] + head_window
-            if resume:
-                # Walk down again to where the output was full.
-                resume = False
-                level = deepest
-                for above in range(levels):
-                    run_at[above] = cursor[CURSOR_WINDOWS + 2 * above]
-                    row_at[above] = cursor[CURSOR_WINDOWS + 2 * above + 1]
-                    r = run_at[above]
-                    times = i64_at(runs[r, _TIMES], high[r])
-                    row_stop[above] = _first_at_or_after(times, low[r], high[r], end[above] + 1)
-                    time = times[row_at[above]]
-                    start[above + 1] = max(start[above], time)
-                    end[above + 1] = min(end[above], time + windows[above])
-            else:
-                level = 0
-                run_at[0] = first_run[0] - 1
-                row_at[0] = 0
-                row_stop[0] = 0
-            while level >= 0:
-                row_at[level] += 1
-                if row_at[level] >= row_stop[level]:
-                    # This run is finished: the next one of this window that has a row in reach.
-                    found = False
-                    r = run_at[level] + 1
-                    while r < first_run[level + 1]:
-                        if low[r] < high[r]:
-                            times = i64_at(runs[r, _TIMES], high[r])
-                            first = _first_at_or_after(times, low[r], high[r], start[level] - windows[level])
-                            if first < high[r] and times[first] <= end[level]:
+                    level = 0
+                    hit_at[0] = -1
+                    row_at[0] = 0
+                    row_stop[0] = 0
+                while level >= 0:
+                    row_at[level] += 1
+                    if row_at[level] >= row_stop[level]:
+                        # This run is finished: on to the next one of the window that has a row in reach.
+                        found = False
+                        at = hit_at[level] + 1
+                        while at < counts[level]:
+                            hit = mine[first_run[level] + at]
+                            times = i64_at(runs[hit[0], _TIMES], hit[2])
+                            first = _first_at_or_after(times, hit[1], hit[2], start[level] - windows[level])
+                            if first < hit[2] and times[first] <= end[level]:
                                 row_at[level] = first
-                                row_stop[level] = _first_at_or_after(times, first, high[r], end[level] + 1)
+                                row_stop[level] = _first_at_or_after(times, first, hit[2], end[level] + 1)
                                 found = True
                                 break
-                        r += 1
-                    run_at[level] = r
-                    if not found:
-                        level -= 1
+                            at += 1
+                        hit_at[level] = at
+                        if not found:
+                            level -= 1
+                            continue
+                    examined += 1
+                    hit = mine[first_run[level] + hit_at[level]]
+                    time = i64_at(runs[hit[0], _TIMES], hit[2])[row_at[level]]
+                    start[level + 1] = max(start[level], time)
+                    if level < deepest:
+                        end[level + 1] = min(end[level], time + windows[level])
+                        level += 1
+                        hit_at[level] = -1
+                        row_at[level] = 0
+                        row_stop[level] = 0
                         continue
-                r = run_at[level]
-                examined += 1
-                if level == deepest:
                     out[filled, 0] = row
                     for above in range(levels):
-                        out[filled, above + 1] = (run_at[above] << 32) | row_at[above]
-                    time = i64_at(runs[r, _TIMES], high[r])[row_at[level]]
-                    out[filled, levels + 1] = max(start[level], time)
+                        owner = mine[first_run[above] + hit_at[above], 0]
+                        out[filled, above + 1] = (owner << 32) | row_at[above]
+                    out[filled, levels + 1] = start[levels]
                     filled += 1
                     if filled == capacity:
                         cursor[CURSOR_KEY] = key
@@ -200,18 +231,11 @@ def probe(
                         cursor[CURSOR_INSIDE] = 1
                         cursor[EXAMINED] = examined
                         for above in range(levels):
-                            cursor[CURSOR_WINDOWS + 2 * above] = run_at[above]
+                            cursor[CURSOR_WINDOWS + 2 * above] = hit_at[above]
                             cursor[CURSOR_WINDOWS + 2 * above + 1] = row_at[above]
                         return filled
-                else:
-                    time = i64_at(runs[r, _TIMES], high[r])[row_at[level]]
-                    start[level + 1] = max(start[level], time)
-                    end[level + 1] = min(end[level], time + windows[level])
-                    level += 1
-                    run_at[level] = first_run[level] - 1
-                    row_at[level] = 0
-                    row_stop[level] = 0
-            row += 1
+                row += 1
+        first_key += _BLOCK
     cursor[CURSOR_KEY] = key_count
     cursor[CURSOR_INSIDE] = 0
     cursor[EXAMINED] = examined

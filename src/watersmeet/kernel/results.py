@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from watersmeet.kernel.gather import TooManyBytes, gather
 from watersmeet.kernel.run import Run
 
 _ROW_BITS = 32
 _ROW_MASK = (1 << _ROW_BITS) - 1
+
+# Results leave in blocks of about this many bytes per stream and at most this many rows: large enough to be
+# cheap per row, small enough to stay in the cache.
+_BLOCK_BYTES = 1 << 26
+_BLOCK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,33 +33,40 @@ class Results:
         return len(self.times)
 
 
-def collect(stream: int, order: Sequence[int], head: Run, runs: Sequence[Run], found: Any) -> Results:
-    """Fetch the rows of the combinations `probe` found."""
-    fetched: list[Any] = [None] * (len(order) + 1)
-    fetched[stream] = head.columns.take(pa.array(found[:, 0]))
-    for level, other in enumerate(order):
-        fetched[other] = _fetch(runs, found[:, level + 1])
-    return Results(tuple(fetched), found[:, -1].copy())
+def block_rows(runs: Sequence[Run]) -> int:
+    """How many results of these runs make a block."""
+    widest = max(run.row_bytes for run in runs)
+    return int(min(_BLOCK_ROWS, max(1, _BLOCK_BYTES // max(1, widest))))
 
 
-def _fetch(runs: Sequence[Run], places: Any) -> pa.RecordBatch:
-    """Rows from several runs, in the order of `places` (run * 2**32 + row).
+def collect(
+    stream: int, order: Sequence[int], head: Run, runs: Sequence[Run], bounds: Any, found: Any
+) -> Iterator[Results]:
+    """Fetch the rows of the combinations `probe` found, in as many blocks as their size asks for.
 
-    Fetched run by run and then put in order: the cost follows the number of results, where joining the
-    runs into one table first would follow the window.
+    Args:
+        stream: The head's stream.
+        order: The streams probed, in probe order.
+        head: The head run.
+        runs: The runs probed, stream by stream in probe order.
+        bounds: Where the runs of each stream start in `runs`, and one past the last.
+        found: What `probe` wrote.
     """
-    owner = places >> _ROW_BITS
-    rows = places & _ROW_MASK
-    used = np.unique(owner)
-    if len(used) == 1:
-        return runs[used[0]].columns.take(pa.array(rows))
-    by_owner = np.argsort(owner.astype(np.int16) if len(runs) < 1 << 15 else owner, kind="stable")
-    sorted_rows = rows[by_owner]
-    bounds = np.searchsorted(owner[by_owner], np.append(used, used[-1] + 1))
-    parts = [
-        runs[run].columns.take(pa.array(sorted_rows[first:last]))
-        for run, first, last in zip(used, bounds[:-1], bounds[1:], strict=True)
-    ]
-    place_of = np.empty(len(places), np.int64)
-    place_of[by_owner] = np.arange(len(places))
-    return pa.concat_batches(parts).take(pa.array(place_of))
+    try:
+        yield _fetch(stream, order, head, runs, bounds, found)
+    except TooManyBytes:
+        half = len(found) // 2
+        yield from collect(stream, order, head, runs, bounds, found[:half])
+        yield from collect(stream, order, head, runs, bounds, found[half:])
+
+
+def _fetch(
+    stream: int, order: Sequence[int], head: Run, runs: Sequence[Run], bounds: Any, found: Any
+) -> Results:
+    fetched: list[Any] = [None] * (len(order) + 1)
+    fetched[stream] = gather([head], np.zeros(len(found), np.int64), np.ascontiguousarray(found[:, 0]))
+    for level, other in enumerate(order):
+        places = np.ascontiguousarray(found[:, level + 1])
+        first, last = bounds[level], bounds[level + 1]
+        fetched[other] = gather(runs[first:last], (places >> _ROW_BITS) - first, places & _ROW_MASK)
+    return Results(tuple(fetched), np.ascontiguousarray(found[:, -1]))

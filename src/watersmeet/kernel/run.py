@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-
-from watersmeet.errors import DamagedRun
 from numba import types
 
+from watersmeet.errors import DamagedRun
 from watersmeet.kernel.compiled import I64, U8, U64, compiled
+from watersmeet.kernel.gather import buffer_table
 from watersmeet.kernel.hashing import checksum
 from watersmeet.kernel.keys import ByteStrings, Keys
 from watersmeet.kernel.sorting import directory_bits, order_by_hash_and_time
@@ -45,31 +45,45 @@ class Run:
     times: Any
     columns: pa.RecordBatch
     directory: Any
-    shift: int
+    addresses: Any
+    buffers: Any
+    row_bytes: int
 
     @property
     def rows(self) -> int:
         """How many rows the run holds."""
         return len(self.times)
 
-    def addresses(self) -> tuple[int, ...]:
-        """The row of the address table that describes this run; see `kernel.probe`."""
-        offsets, data = (
-            (self.key_bytes.offsets.ctypes.data, self.key_bytes.data.ctypes.data)
-            if self.key_bytes is not None
-            else (0, 0)
-        )
-        return (
-            self.key_hashes.ctypes.data,
-            self.key_rows.ctypes.data,
-            self.directory.ctypes.data,
-            self.shift,
-            self.times.ctypes.data,
+
+def _assemble(key_hashes: Any, key_rows: Any, key_bytes: ByteStrings | None, times: Any, columns: Any) -> Run:
+    """Add the directory, and the row of the address table by which `kernel.probe` knows the run."""
+    bits = directory_bits(len(key_hashes))
+    directory = _directory(key_hashes, bits)
+    offsets, data = (0, 0)
+    if key_bytes is not None:
+        offsets, data = key_bytes.offsets.ctypes.data, key_bytes.data.ctypes.data
+    addresses = np.array(
+        [
+            key_hashes.ctypes.data,
+            key_rows.ctypes.data,
+            directory.ctypes.data,
+            64 - bits,
+            times.ctypes.data,
             offsets,
             data,
-            len(self.key_hashes),
-            len(self.times),
-        )
+            len(key_hashes),
+            len(times),
+        ],
+        np.uint64,
+    )
+    row_bytes = columns.nbytes // max(1, len(times))
+    buffers = buffer_table(columns)
+    return Run(key_hashes, key_rows, key_bytes, times, columns, directory, addresses, buffers, row_bytes)
+
+
+def replace_columns(run: Run, columns: pa.RecordBatch) -> Run:
+    """The same run with other kept columns for its rows."""
+    return replace(run, columns=columns, buffers=buffer_table(columns))
 
 
 def build_run(keys: Keys, times: Any, columns: pa.RecordBatch) -> Run:
@@ -83,8 +97,7 @@ def build_run(keys: Keys, times: Any, columns: pa.RecordBatch) -> Run:
     first = order[starts[:-1]]
     key_hashes = keys.hashes[first]
     key_bytes = None if keys.encoded is None else keys.encoded.take(first)
-    directory, shift = _directory(key_hashes)
-    return Run(key_hashes, starts, key_bytes, times[order], columns.take(pa.array(order)), directory, shift)
+    return _assemble(key_hashes, starts, key_bytes, times[order], columns.take(pa.array(order)))
 
 
 def merge_runs(runs: Sequence[Run]) -> Run:
@@ -188,13 +201,8 @@ def _mixed_groups(hashes: Any, order: Any, offsets: Any, data: Any) -> Any:
     return found[:count].copy()
 
 
-def _directory(key_hashes: Any) -> tuple[Any, int]:
-    bits = directory_bits(len(key_hashes))
-    return _directory_of(key_hashes, bits), 64 - bits
-
-
 @compiled(U64, types.int64)
-def _directory_of(key_hashes: Any, bits: int) -> Any:
+def _directory(key_hashes: Any, bits: int) -> Any:
     slots = 1 << bits
     shift = np.uint64(64 - bits)
     directory = np.empty(slots + 1, np.uint32)
@@ -224,12 +232,10 @@ def to_blob(run: Run) -> bytes:
     while len(offsets) < 5:
         offsets.append(0)
     rows_at = at
-    key_data_size = run.key_bytes.data.nbytes if run.key_bytes is not None else 0
     blob = bytearray(rows_at + rows.size)
     _HEADER.pack_into(blob, 0, _MAGIC, run.rows, len(run.key_hashes), *offsets, rows_at)
     for offset, array in zip(offsets, arrays, strict=False):
-        blob[offset : offset + array.nbytes] = memoryview(np.ascontiguousarray(array)).cast("B")
-    assert key_data_size >= 0
+        blob[offset : offset + array.nbytes] = np.ascontiguousarray(array).tobytes()
     blob[rows_at:] = memoryview(rows)
     return bytes(blob)
 
@@ -239,7 +245,9 @@ def from_blob(blob: Any) -> Run:
     view = memoryview(blob)
     if len(view) < _HEADER.size:
         raise DamagedRun("a stored run is cut short", f"it has {len(view)} bytes.")
-    magic, rows, keys, hashes_at, starts_at, times_at, offsets_at, data_at, rows_at = _HEADER.unpack_from(view)
+    magic, rows, keys, hashes_at, starts_at, times_at, offsets_at, data_at, rows_at = _HEADER.unpack_from(
+        view
+    )
     if magic != _MAGIC:
         raise DamagedRun("a stored run has an unknown header", f"it starts with {bytes(magic)!r}.")
     key_hashes = np.frombuffer(view, np.uint64, keys, hashes_at)
@@ -248,16 +256,8 @@ def from_blob(blob: Any) -> Run:
         offsets = np.frombuffer(view, np.int64, keys + 1, offsets_at)
         key_bytes = ByteStrings(offsets, np.frombuffer(view, np.uint8, int(offsets[-1]), data_at))
     columns = pa.ipc.open_stream(pa.py_buffer(view)[rows_at:]).read_next_batch()
-    directory, shift = _directory(key_hashes)
-    return Run(
-        key_hashes,
-        np.frombuffer(view, np.int64, keys + 1, starts_at),
-        key_bytes,
-        np.frombuffer(view, np.int64, rows, times_at),
-        columns,
-        directory,
-        shift,
-    )
+    key_rows = np.frombuffer(view, np.int64, keys + 1, starts_at)
+    return _assemble(key_hashes, key_rows, key_bytes, np.frombuffer(view, np.int64, rows, times_at), columns)
 
 
 def blob_checksum(blob: Any) -> int:

@@ -4,8 +4,10 @@
     rows    . . .. .  . .  ... .  . . .   . .. . .  .   .
                      ^ watermark - window: everything left of this slice is gone, nothing is copied
 
-A batch may span far more than a window (a backfill, a stopped query). Slices then grow by doubling, so
-a batch never falls into more than two windows' worth of slices.
+What is stored spans the window and the newest batch, because the watermark is one batch old. A slice may
+therefore be a fixed fraction of both together without more dead weight: batches that span much (a backfill,
+a stopped query) are cut into wider slices, and no batch into more than a dozen or so. Widths come from a
+short list, so that small batches meet in the same slices and can be merged there.
 """
 
 from __future__ import annotations
@@ -16,28 +18,26 @@ import numpy as np
 
 
 class Slice(NamedTuple):
-    """The event-time interval ``[index * width, (index + 1) * width)``, microseconds."""
+    """The event-time interval ``[number * width, (number + 1) * width)``, microseconds."""
 
     width: int
-    index: int
+    number: int
 
 
 def cut(times: Any, window: int, slices_per_window: int) -> list[tuple[Slice, Any]]:
     """Assign rows to slices: pairs of slice and the positions of its rows, in their given order.
 
-    >>> [(s.index, rows.tolist()) for s, rows in cut(np.array([5, 12, 7]), window=100, slices_per_window=10)]
+    >>> [(s.number, rows.tolist()) for s, rows in cut(np.array([5, 12, 7]), window=100, slices_per_window=10)]
     [(0, [0, 2]), (1, [1])]
     """
     if len(times) == 0:
         return []
     earliest, latest = int(times.min()), int(times.max())
-    width = max(1, window // slices_per_window)
-    while latest // width - earliest // width > 2 * slices_per_window:
-        width *= 2
+    width = _width(window, window + latest - earliest, slices_per_window)
     first = earliest // width
     if latest // width == first:
         return [(Slice(width, first), np.arange(len(times)))]
-    # At most a few dozen slices, so 16 bits hold the number and NumPy sorts it by radix, stably.
+    # The number is small, so 16 bits hold it and NumPy sorts it by radix, stably.
     number = (times // width - first).astype(np.int16)
     order = np.argsort(number, kind="stable")
     bounds = np.searchsorted(number[order], np.arange(number.max() + 2))
@@ -46,3 +46,13 @@ def cut(times: Any, window: int, slices_per_window: int) -> list[tuple[Slice, An
         for i in range(len(bounds) - 1)
         if bounds[i] < bounds[i + 1]
     ]
+
+
+def _width(window: int, held: int, slices_per_window: int) -> int:
+    """The widest of 1, 1.5, 2, 3, 4, 6, ... slices of the window that is within its share of what is held."""
+    allowed = held * 17 // 16  # a batch of half a window spans a row less than half a window
+    double = max(1, window // slices_per_window)
+    while 2 * double * slices_per_window <= allowed:
+        double *= 2
+    half_more = double + double // 2
+    return half_more if half_more * slices_per_window <= allowed else double

@@ -59,7 +59,7 @@ def order_by_hash_and_time(hashes: Any, times: Any) -> Any:
         elif last - first > 1:
             for i in range(first + 1, last):
                 row = order[i]
-                k = i - 1
+                k = np.int64(i - 1)
                 while k >= first and (
                     hashes[order[k]] > hashes[row]
                     or (hashes[order[k]] == hashes[row] and times[order[k]] > times[row])

@@ -25,7 +25,9 @@ def explain(plan: Plan) -> str:
     key = ", ".join(query.keys[0])
     for path in plan.paths:
         head = query.streams[path.head].name
-        visited = " -> ".join(f"{query.streams[i].name}[{', '.join(query.keys[i]) or key}]" for i in path.order)
+        visited = " -> ".join(
+            f"{query.streams[i].name}[{', '.join(query.keys[i]) or key}]" for i in path.order
+        )
         lines.append(f"  {head:<{width}}  -> {visited}")
     lines.append("state")
     for stream, kept in zip(query.streams, query.selected, strict=True):

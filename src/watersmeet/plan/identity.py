@@ -56,7 +56,8 @@ def difference(stored: str, current: str) -> str:
                 f"and is now {after['window_us']} us"
             )
         if before["key"] != after["key"]:
-            return f'the key of stream "{name}" was {_columns(before["key"])} and is now {_columns(after["key"])}'
+            old_key, new_key = _columns(before["key"]), _columns(after["key"])
+            return f'the key of stream "{name}" was {old_key} and is now {new_key}'
         if before["time"] != after["time"]:
             return f'the time column of stream "{name}" was {before["time"]} and is now {after["time"]}'
         if after["columns"][: len(before["columns"])] != before["columns"]:

@@ -121,6 +121,8 @@ def _refuse_ambiguous_columns(stream: Stream) -> None:
         if twin is not name and stream.column_names.count(name) + (twin != name) > 1:
             raise InvalidStream(
                 f'column "{name}" of stream "{stream.name}" is ambiguous',
-                f'it appears more than once (as "{twin}" too).' if twin != name else "it appears more than once.",
+                f'it appears more than once (as "{twin}" too).'
+                if twin != name
+                else "it appears more than once.",
                 "rename or drop one of them before joining.",
             )

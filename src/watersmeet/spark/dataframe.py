@@ -24,7 +24,7 @@ from watersmeet.plan import Plan
 from watersmeet.plan.identity import identity
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.duration import to_us
-from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, fields, observations
+from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, metric_fields, observation
 from watersmeet.spark.pack import FUTURE, PACKED_SCHEMA
 from watersmeet.spark.processor import RESULT_TIME
 from watersmeet.spark.settings import refuse_unsafe_settings
@@ -61,8 +61,7 @@ def join_dataframe(plan: Plan) -> DataFrame:
     else:
         joined = groups.applyInArrow(batch_function(task), schema)
     name = f"{PREFIX} {next(_numbers)}: {', '.join(query.names)}"
-    first, *rest = observations(query.names, plan.buckets)
-    observed = joined.observe(name, first, *rest)
+    observed = joined.observe(name, observation(query.names, plan.buckets))
     results = observed.filter(F.col(RESULT_TIME).isNotNull())
     return results.select(*_result_columns(query))
 
@@ -100,11 +99,7 @@ def _prepare(query: JoinQuery, index: int) -> tuple[DataFrame, StreamTask]:
         columns.append((_column(name) if expression is None else expression).alias(f"c{len(columns)}"))
         return len(columns) - 1
 
-    key = tuple(
-        # Strings with a collation are equal when their collation keys are.
-        place(name, F.collation_key(_column(name)) if "collate" in stream.column(name).type else None)
-        for name in query.keys[index]
-    )
+    key = tuple(place(name) for name in query.keys[index])
     time = place(stream.time, None if stream.time in kept else _guarded_time(stream))
     fields_kept = StructType([StructField(name, types[name], True) for name in kept])
     schema = to_arrow_schema(fields_kept, timezone="UTC")
@@ -139,8 +134,8 @@ def _output_schema(query: JoinQuery) -> StructType:
         types = {field.name: field.dataType for field in stream.source.schema.fields}
         output.append(StructField(stream.name, StructType([StructField(n, types[n], True) for n in kept])))
     output.append(StructField(RESULT_TIME, TimestampType()))
-    metric_fields = [StructField(name, LongType()) for name in fields(len(query.streams))]
-    output.append(StructField(METRICS_COLUMN, StructType(metric_fields)))
+    counters = [StructField(name, LongType()) for name in metric_fields(len(query.streams))]
+    output.append(StructField(METRICS_COLUMN, StructType(counters)))
     return StructType(output)
 
 
@@ -160,4 +155,3 @@ def _result_columns(query: JoinQuery) -> list[Column]:
 def _without_sources(plan: Plan) -> Plan:
     streams = tuple(replace(stream, source=None) for stream in plan.query.streams)
     return replace(plan, query=replace(plan.query, streams=streams))
-

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 
-class _ArrowSeries(pd.Series):  # type: ignore[misc,type-arg]
+class _ArrowSeries(pd.Series):
     @property
     def _constructor(self) -> Any:
         return _ArrowSeries

@@ -192,7 +192,8 @@ class JoinProcessor:
     def _ledger(self, reports: dict[int, list[Any]]) -> dict[str, int | None]:
         """Check that the checkpoint is ours, and add up what the pack tasks saw."""
         stored = self._manifests.get()
-        books = json.loads(stored[0]) if stored is not None else {"identity": self._task.identity, "newest": {}}
+        fresh: dict[str, Any] = {"identity": self._task.identity, "newest": {}}
+        books: dict[str, Any] = json.loads(stored[0]) if stored is not None else fresh
         refuse_other_query(books["identity"], self._task.identity)
         newest: dict[str, int] = books["newest"]
         values = ledger_metrics([json.loads(blob) for blobs in reports.values() for blob in blobs], newest)

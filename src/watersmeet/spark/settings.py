@@ -21,7 +21,7 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
     >>> recommended_settings(cores=4)["spark.sql.shuffle.partitions"]
     '4'
     """
-    cores = cores or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = cores or _usable_cores()
     return {
         # The only store that can hold the operator's state.
         _PROVIDER: ROCKSDB,
@@ -55,5 +55,12 @@ def refuse_unsafe_settings(conf: Any) -> None:
         raise InvalidSettings(
             "the configured state store cannot hold the join's state",
             f"{_PROVIDER} is {provider or 'not set'}.",
-            f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}"), or build the session with wm.recommended_settings().',
+            f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}"), '
+            "or build the session with wm.recommended_settings().",
         )
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

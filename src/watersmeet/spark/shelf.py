@@ -5,10 +5,10 @@ bucket moves between pooled workers, so a cache inside one worker does not help.
 also lie in local files that any worker maps without copying.
 
 A file is never trusted. Its name is a random id that is never used twice (two attempts of one batch
-write different files), it appears by rename, its length is checked before every use because touching a
-page beyond the end of a mapped file kills the process, and its checksum is checked when a worker first
-opens it. Whatever is missing, short or damaged is taken from RocksDB again. When the disk is full the
-blob stays in the worker's memory.
+write different files) and it appears by rename. Its checksum is verified when a worker first opens it and
+whenever its size, inode or modification time has changed since; the size comes first, because touching a
+page beyond the end of a mapped file kills the process. Whatever is missing, short or damaged is taken from
+RocksDB again. When the disk is full the blob stays in the worker's memory.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.run import Run, blob_checksum, from_blob
@@ -37,18 +38,20 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         """Use `folder`, which is created when first written to."""
         self._folder = folder
-        self._open: dict[str, tuple[Run, int]] = {}
+        self._open: dict[str, tuple[Run, _Stamp | None]] = {}
         self._swept = time.monotonic()
 
     def get(self, name: str, length: int, checksum: int, fetch: Callable[[], bytes]) -> Run:
         """The run of that name, from memory, from its file, or from `fetch`."""
         path = self._folder / name
         cached = self._open.get(name)
-        if cached is not None and (cached[1] < 0 or _size(path) in (length, -1)):
-            # A deleted file stays mapped; only a shortened one must not be touched.
-            return cached[0]
-        run = self._map(path, length, checksum)
-        if run is None:
+        if cached is not None:
+            run, stamp = cached
+            # A blob in memory has no file; a deleted file stays mapped as it was.
+            if stamp is None or _stamp(path) in (stamp, None):
+                return run
+        mapped = self._map(path, length, checksum)
+        if mapped is None:
             blob = fetch()
             if len(blob) != length or blob_checksum(blob) != checksum:
                 raise DamagedRun(
@@ -57,8 +60,8 @@ class Shelf:
                     "restore the checkpoint from a copy.",
                 )
             return self.put(name, blob)
-        self._open[name] = (run, length)
-        return run
+        self._open[name] = mapped
+        return mapped[0]
 
     def put(self, name: str, blob: bytes) -> Run:
         """Keep a blob under a new name and open it."""
@@ -69,13 +72,13 @@ class Shelf:
             temporary.write_bytes(blob)
             temporary.rename(path)
             run = from_blob(_mapped(path))
-            self._open[name] = (run, len(blob))
+            self._open[name] = (run, _stamp(path))
         except OSError:
             # A full or unwritable disk costs speed, not results.
             with contextlib.suppress(OSError):
                 temporary.unlink()
             run = from_blob(blob)
-            self._open[name] = (run, -1)
+            self._open[name] = (run, None)
         return run
 
     def keep_only(self, names: set[str], removed: list[str]) -> None:
@@ -99,23 +102,33 @@ class Shelf:
                     if path.name not in names and time.time() - path.stat().st_mtime > _ORPHAN_SECONDS:
                         path.unlink()
 
-    def _map(self, path: Path, length: int, checksum: int) -> Run | None:
+    def _map(self, path: Path, length: int, checksum: int) -> tuple[Run, _Stamp] | None:
         try:
-            if _size(path) != length:
+            stamp = _stamp(path)
+            if stamp is None or stamp.size != length:
                 return None
             mapped = _mapped(path)
             if len(mapped) != length or blob_checksum(mapped) != checksum:
                 return None
-            return from_blob(mapped)
+            return from_blob(mapped), stamp
         except (OSError, ValueError, DamagedRun):
             return None
 
 
-def _size(path: Path) -> int:
+class _Stamp(NamedTuple):
+    """By what a changed file is noticed."""
+
+    size: int
+    inode: int
+    modified_ns: int
+
+
+def _stamp(path: Path) -> _Stamp | None:
     try:
-        return path.stat().st_size
+        status = path.stat()
     except OSError:
-        return -1
+        return None
+    return _Stamp(status.st_size, status.st_ino, status.st_mtime_ns)
 
 
 def _mapped(path: Path) -> mmap.mmap:

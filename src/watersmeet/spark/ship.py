@@ -60,7 +60,7 @@ def pack_function(task: JoinTask, stream: int) -> Callable[[Iterator[Any]], Iter
 
 def stateful_processor(task: JoinTask) -> Any:
     """The processor for `transformWithStateInPandas`."""
-    from pyspark.sql.streaming import StatefulProcessor
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     load = _loader()
     pickled = pickle.dumps(task)

@@ -10,14 +10,14 @@ cost follows the batch. All of it is committed by Spark together with the batch,
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from watersmeet.kernel.join import MultiwayJoin
-from watersmeet.kernel.run import Run, blob_checksum, to_blob
+from watersmeet.kernel.run import Run, blob_checksum, replace_columns, to_blob
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.spark.shelf import Shelf
@@ -33,7 +33,7 @@ class RunEntry:
 
     id: str
     width: int
-    index: int
+    number: int
     rows: int
     earliest: int
     latest: int
@@ -53,7 +53,9 @@ class Manifest:
 class BucketState:
     """Reads and writes the state of one bucket through Spark's state handles."""
 
-    def __init__(self, manifest_state: Any, run_state: Any, shelf: Shelf, identity: str, streams: int) -> None:
+    def __init__(
+        self, manifest_state: Any, run_state: Any, shelf: Shelf, identity: str, streams: int
+    ) -> None:
         """Load the manifest of the current group."""
         self._manifest_state = manifest_state
         self._run_state = run_state
@@ -71,7 +73,7 @@ class BucketState:
             window.runs = [
                 StoredRun(
                     entry.id,
-                    Slice(entry.width, entry.index),
+                    Slice(entry.width, entry.number),
                     entry.rows,
                     entry.earliest,
                     entry.latest,
@@ -93,7 +95,7 @@ class BucketState:
                     RunEntry(
                         stored.id,
                         stored.slice.width,
-                        stored.slice.index,
+                        stored.slice.number,
                         stored.rows,
                         stored.earliest,
                         stored.latest,
@@ -130,4 +132,4 @@ def with_columns(run: Run, schema: pa.Schema) -> Run:
     """A run written before columns were added at the end; the new ones are null."""
     missing = [pa.nulls(run.rows, field.type) for field in list(schema)[run.columns.num_columns :]]
     columns = pa.record_batch([*run.columns.columns, *missing], schema=schema)
-    return replace(run, columns=columns)
+    return replace_columns(run, columns)

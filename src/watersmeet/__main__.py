@@ -1,0 +1,7 @@
+"""`python -m watersmeet` is the command line."""
+
+import sys
+
+from watersmeet.cli import main
+
+sys.exit(main())

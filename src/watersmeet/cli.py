@@ -1,0 +1,50 @@
+"""The command line.
+
+A command is a file with a function `register`, which adds a parser with a default `run`, and a line in
+`COMMANDS`. `run` takes the parsed arguments and returns the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from watersmeet import __version__
+from watersmeet.demo import command as demo
+from watersmeet.errors import WatersmeetError
+
+AddParser = Callable[..., argparse.ArgumentParser]
+
+# In the order the help lists them.
+COMMANDS: tuple[Callable[[AddParser], None], ...] = (demo.register,)
+
+WRONG_USE = 2
+STOPPED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit code of the process.
+
+    0 means success, 1 failure, 2 wrong use, 130 a stop by Ctrl-C.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except WatersmeetError as error:
+        print(f"watersmeet: {error}", file=sys.stderr)
+        return WRONG_USE if isinstance(error, ValueError) else 1
+    except KeyboardInterrupt:
+        return STOPPED
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="watersmeet", description="Continuous multi-way windowed stream joins on Apache Spark."
+    )
+    parser.add_argument("--version", action="version", version=f"watersmeet {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for register in COMMANDS:
+        register(commands.add_parser)
+    return parser

@@ -1,0 +1,1 @@
+"""Demonstrations: real and generated streams, joined before your eyes and checked."""

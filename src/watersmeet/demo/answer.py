@@ -1,0 +1,125 @@
+"""Is the answer right? Found out without Spark and without the join under test.
+
+Counting needs no join. Every result has exactly one latest row (of rows with the same time, the one of the
+last stream). Given the latest row, the others are free: each is any row of its stream with the same key,
+not later, and inside the window. So the results with that latest row are a product of counts, and a count
+is two binary searches in the rows sorted by key and time.
+
+The number of results is then known, and if every result is a true one and no two are the same, these are
+the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watersmeet.demo.scenario import ROW, Integers, Scenario, times_us
+from watersmeet.query.duration import describe_duration, to_us
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold."""
+
+    claim: str
+    holds: bool
+
+
+def expected_by_key(keys: Sequence[Integers], times: Sequence[Integers], window_us: int) -> Any:
+    """The number of results of each key, when all streams have the same window.
+
+    Args:
+        keys: Per stream the keys of its rows, small non-negative integers.
+        times: Per stream the times of the same rows, in microseconds.
+        window_us: The length of the window; both ends count.
+
+    Example:
+        >>> keys = [np.array([0, 0]), np.array([0, 1]), np.array([0, 0])]
+        >>> times = [np.array([10, 95]), np.array([15, 15]), np.array([5, 12])]
+        >>> expected_by_key(keys, times, 10)
+        array([2., 0.])
+    """
+    every_key, every_time = np.concatenate(keys), np.concatenate(times)
+    # Floating point, since a product of counts may pass any integer; exact up to 2 ** 53.
+    totals = np.zeros(int(every_key.max(initial=-1)) + 1)
+    if not len(every_time):
+        return totals
+    start, end = int(every_time.min()), int(every_time.max())
+    window_us = min(window_us, end - start)
+    # One sortable number for key and time; the gap keeps a window from reaching into the key before.
+    span = end - start + window_us + 1
+    places = [np.sort(key * span + window_us + time - start) for key, time in zip(keys, times, strict=True)]
+    for latest, place in enumerate(places):
+        combinations = np.ones(len(place))
+        for other, candidates in enumerate(places):
+            if other == latest:
+                continue
+            until = np.searchsorted(candidates, place, side="right" if other < latest else "left")
+            combinations *= until - np.searchsorted(candidates, place - window_us, side="left")
+        totals += np.bincount(place // span, weights=combinations, minlength=len(totals))
+    return totals
+
+
+def expected_results(scenario: Scenario) -> tuple[pa.Array, Any]:
+    """The different keys of a scenario, and the number of results of each."""
+    columns = []
+    for feed in scenario.feeds:
+        with_time = feed.rows.filter(feed.rows[scenario.time].is_valid())
+        columns.append(with_time[scenario.key])
+    names = pa.chunked_array([chunk for column in columns for chunk in column.chunks]).unique()
+    keys = [pc.index_in(column, names).to_numpy().astype(np.int64) for column in columns]
+    times = [times_us(feed.rows, scenario.time) for feed in scenario.feeds]
+    return names, expected_by_key(keys, times, to_us(scenario.window))
+
+
+def check(scenario: Scenario, answer: pa.Table) -> list[Check]:
+    """Compare an answer, one struct column per stream, with what is known about the scenario."""
+    feeds, window_us = scenario.feeds, to_us(scenario.window)
+    rows = [_field(answer, feed.name, ROW) for feed in feeds]
+    genuine = all(
+        _field(answer, feed.name, column).equals(feed.rows[column].take(numbers))
+        for feed, numbers in zip(feeds, rows, strict=True)
+        for column in feed.rows.column_names
+    )
+    first_key, *other_keys = [_field(answer, feed.name, scenario.key) for feed in feeds]
+    times = np.array([_field(answer, feed.name, scenario.time).cast(pa.int64()).to_numpy() for feed in feeds])
+    joined = all(key.equals(first_key) for key in other_keys)
+    inside = bool((times.max(axis=0) - times.min(axis=0) <= window_us).all()) if len(answer) else True
+
+    names, expected = expected_results(scenario)
+    found = np.bincount(pc.index_in(first_key, names).to_numpy(), minlength=len(names))
+    checks = [
+        Check(
+            f"every result is one row of each stream, as sent, with one {scenario.key}, at most "
+            f"{describe_duration(scenario.window)} apart",
+            genuine and joined and inside,
+        ),
+        Check("no result came twice", _all_different([numbers.to_numpy() for numbers in rows])),
+        Check(
+            f"counted again with NumPy, without Spark or the join: {int(expected.sum()):,}, "
+            f"and the same for every {scenario.key}",
+            np.array_equal(expected, found),
+        ),
+    ]
+    if scenario.known_results is not None:
+        claim = f"the number known from elsewhere: {scenario.known_results:,}"
+        checks.append(Check(claim, len(answer) == scenario.known_results))
+    return checks
+
+
+def _field(answer: pa.Table, stream: str, column: str) -> pa.ChunkedArray:
+    return pc.struct_field(answer[stream], column)
+
+
+def _all_different(columns: Sequence[Integers]) -> bool:
+    order = np.lexsort(list(columns))
+    same = np.ones(max(len(order) - 1, 0), dtype=bool)
+    for column in columns:
+        same &= np.diff(column[order]) == 0
+    return not bool(same.any())

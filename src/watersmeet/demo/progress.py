@@ -1,0 +1,100 @@
+"""What has happened so far: the metrics of all batches, added up."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from watersmeet.demo.scenario import Scenario
+from watersmeet.spark.metrics import StreamMetrics, metrics
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(slots=True)
+class StreamTotals:
+    """One stream so far; `live` and `state_bytes` as of its last batch."""
+
+    rows: int = 0
+    late: int = 0
+    no_time: int = 0
+    live: int = 0
+    state_bytes: int = 0
+    newest: str = ""
+
+    def add(self, batch: StreamMetrics) -> None:
+        """Take in one batch."""
+        self.rows += batch.rows
+        self.late += batch.late
+        self.no_time += batch.null_times
+        if batch.live is not None and batch.state_bytes is not None:
+            self.live, self.state_bytes = batch.live, batch.state_bytes
+        if batch.newest is not None:
+            self.newest = _minute(str(batch.newest))
+
+
+@dataclass(slots=True)
+class Progress:
+    """A running join so far."""
+
+    expected_rows: int
+    streams: dict[str, StreamTotals]
+    batches: int = 0
+    results: int = 0
+    watermark: str = ""
+    held_by: str = ""
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    _last_batch: int = -1
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Progress:
+        """Nothing so far."""
+        return cls(scenario.rows, {feed.name: StreamTotals() for feed in scenario.feeds})
+
+    @property
+    def rows(self) -> int:
+        """Rows read from all streams."""
+        return sum(stream.rows for stream in self.streams.values())
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, or ran."""
+        return (self.ended or time.monotonic()) - self.started
+
+    @property
+    def rows_per_second(self) -> float:
+        """The average since the start."""
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    def update(self, query: StreamingQuery) -> int:
+        """Take in the batches that have ended since the last call; returns how many there were."""
+        before = self.batches
+        latest = query.lastProgress
+        if latest is None or latest.batchId <= self._last_batch:
+            return 0
+        for progress in query.recentProgress:
+            # While Spark waits it reports the last batch again.
+            if progress.batchId > self._last_batch and progress.observedMetrics:
+                self._last_batch = progress.batchId
+                self._add(progress)
+        return self.batches - before
+
+    def _add(self, progress: StreamingQueryProgress) -> None:
+        (batch,) = metrics(progress)
+        self.batches += 1
+        self.results += batch.results
+        self.held_by = batch.watermark_held_by or self.held_by
+        watermark: Any = progress.eventTime.get("watermark", "")
+        # Spark's word for having none yet is 1970.
+        self.watermark = "" if watermark.startswith("1970-") else _minute(watermark)
+        for name, stream in batch.streams.items():
+            self.streams[name].add(stream)
+
+
+def _minute(instant: str) -> str:
+    """2013-01-14T22:59:00.000Z to 2013-01-14 22:59."""
+    return instant.replace("T", " ")[:16]

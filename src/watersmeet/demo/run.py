@@ -1,0 +1,106 @@
+"""One demo, from the first line on the screen to the verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from watersmeet.demo.answer import check
+from watersmeet.demo.interrupts import Interrupts, interrupts
+from watersmeet.demo.progress import Progress
+from watersmeet.demo.replay import read_stream, write_files
+from watersmeet.demo.scenario import Scenario
+from watersmeet.demo.screen import FIRST_RESULTS, Screen
+from watersmeet.demo.session import SparkFailed, last_words, spark_session, workspace
+from watersmeet.spark.api import Query, join, stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_POLL_SECONDS = 0.25
+
+
+def run(scenario: Scenario, cores: int | None = None) -> bool:
+    """Show a scenario; returns whether the answer was right.
+
+    Args:
+        scenario: What to show.
+        cores: How many cores to use; None takes all.
+
+    Raises:
+        watersmeet.demo.interrupts.Interrupted: Somebody stopped it.
+        watersmeet.demo.session.SparkFailed: Spark did not start, or the query failed.
+    """
+    screen = Screen()
+    screen.introduce(scenario)
+    with contextlib.ExitStack() as at_the_end:
+        interrupted = at_the_end.enter_context(interrupts())
+        folder = at_the_end.enter_context(workspace())
+        with screen.busy("Starting Spark"):
+            write_files(scenario, folder / "streams")
+            spark = at_the_end.enter_context(spark_session(folder, cores))
+        interrupted.check()
+        query = _query(scenario, spark, folder)
+        screen.plan(query.explain())
+        progress = Progress.of(scenario)
+        with screen.watching(progress, scenario):
+            answer = _execute(query, progress, screen, interrupted, folder)
+    return _conclude(scenario, progress, answer, screen)
+
+
+def _query(scenario: Scenario, spark: SparkSession, folder: Path) -> Query:
+    streams = [
+        stream(
+            feed.name,
+            read_stream(spark, feed, folder / "streams"),
+            time=scenario.time,
+            window=scenario.window,
+            lateness=feed.lateness,
+        )
+        for feed in scenario.feeds
+    ]
+    return join(*streams, on=scenario.key)
+
+
+def _execute(
+    query: Query, progress: Progress, screen: Screen, interrupted: Interrupts, folder: Path
+) -> pa.Table:
+    """Run the join over everything there is; returns its results in the order they came."""
+    answer: dict[int, pa.Table] = {}
+
+    def keep(batch: DataFrame, number: int) -> None:
+        # A batch that is repeated replaces its first attempt.
+        answer[number] = batch.toArrow()
+
+    writer = query.to_dataframe().writeStream.foreachBatch(keep)
+    running = (
+        writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    )
+    try:
+        active = True
+        while active:
+            interrupted.check()
+            time.sleep(_POLL_SECONDS)
+            active = running.isActive  # asked before the progress, so that the last batch is not missed
+            if progress.update(running):
+                screen.batch_ended(progress)
+        progress.ended = time.monotonic()
+        if error := running.exception():
+            raise SparkFailed("the query failed", f"{error}\n{last_words(folder)}")
+    finally:
+        running.stop()
+    return pa.concat_tables([answer[number] for number in sorted(answer)])
+
+
+def _conclude(scenario: Scenario, progress: Progress, answer: pa.Table, screen: Screen) -> bool:
+    # A batch gives its results in no particular order.
+    earliest = answer.slice(0, 100_000).sort_by("result_time").slice(0, FIRST_RESULTS)
+    screen.totals(progress, scenario)
+    screen.first_results(scenario, earliest.drop_columns("result_time").to_pylist())
+    checks = check(scenario, answer)
+    screen.verdict(progress, checks)
+    return all(one.holds for one in checks)

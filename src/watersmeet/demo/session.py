@@ -1,0 +1,166 @@
+"""A Spark session of our own: quiet, small, and gone without a trace.
+
+Spark's processes write to their inherited standard output and error, past Python: log lines, and what the
+Python workers print. All of it goes into a file, shown only when something fails. Whatever Spark writes
+to disk goes into one temporary folder, removed at the end whatever the end is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from watersmeet.errors import WatersmeetError
+from watersmeet.java import ensure_java
+from watersmeet.spark.settings import recommended_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG = "spark.log"
+_LOG_LINES_SHOWN = 15
+_STOP_SECONDS = 15
+
+# Settings of some other Spark installation or session.
+_FOREIGN_VARIABLES = (
+    "PYSPARK_DRIVER_PYTHON",
+    "PYSPARK_GATEWAY_PORT",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_API_MODE",
+    "SPARK_CONF_DIR",
+    "SPARK_CONNECT_MODE_ENABLED",
+    "SPARK_HOME",
+    "SPARK_REMOTE",
+)
+
+
+class SparkFailed(WatersmeetError, RuntimeError):
+    """Spark did not start, or stopped in the middle."""
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[Path]:
+    """A temporary folder for everything the block writes."""
+    folder = Path(tempfile.mkdtemp(prefix="watersmeet-"))
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+
+
+@contextlib.contextmanager
+def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSession]:
+    """A local session that writes only into `folder`; one per process.
+
+    Args:
+        folder: An existing folder, which should outlive the session.
+        cores: How many cores to use; None takes all.
+
+    Raises:
+        watersmeet.errors.JavaNotFound: There is no Java to run Spark on.
+        SparkFailed: Spark did not start.
+    """
+    ensure_java()
+    _prepare_environment(folder)
+
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf().setAll(list(_settings(folder, cores).items()))
+    interrupt_handler = signal.getsignal(signal.SIGINT)
+    with (folder / _LOG).open("wb") as log:
+        try:
+            # In a session of its own, so that Ctrl-C reaches Python alone, which then stops Spark in order.
+            popen = {"stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True}
+            gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]
+        except PySparkException as error:
+            raise SparkFailed("Spark did not start", last_words(folder)) from error
+    try:
+        spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        # Spark has put its own handler there, which calls the JVM from wherever the program happens to be.
+        signal.signal(signal.SIGINT, interrupt_handler)
+        try:
+            yield spark
+        finally:
+            # A JVM that is no longer there has nothing to stop.
+            with contextlib.suppress(Exception):
+                spark.stop()
+    finally:
+        _end(gateway)
+
+
+def last_words(folder: Path) -> str:
+    """The end of what Spark wrote, for a report of what went wrong."""
+    log = folder / _LOG
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return "\n  ".join(["Spark's last words:", *lines[-_LOG_LINES_SHOWN:]])
+
+
+def _settings(folder: Path, cores: int | None) -> dict[str, str]:
+    return {
+        **recommended_settings(cores),
+        "spark.app.name": "watersmeet",
+        "spark.master": f"local[{cores or '*'}]",
+        "spark.driver.memory": "2g",
+        # Nothing to listen on and nothing to look up: the machine's name may not even resolve.
+        "spark.driver.host": "localhost",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        # Times are shown as they are in the data.
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": " ".join(
+            [
+                f"-Djava.io.tmpdir={folder / 'tmp'}",
+                # A file in the system's temporary folder, whatever the line above says.
+                "-XX:-UsePerfData",
+                # Compile fast rather than well: a run of seconds ends before the better code pays off.
+                "-XX:TieredStopAtLevel=1",
+            ]
+        ),
+    }
+
+
+def _prepare_environment(folder: Path) -> None:
+    """Set what Spark reads from the environment: before pyspark is imported, and for the workers."""
+    for name in _FOREIGN_VARIABLES:
+        os.environ.pop(name, None)
+    for name in ("local", "tmp"):
+        (folder / name).mkdir()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_DIRS"] = str(folder / "local")
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["TMPDIR"] = str(folder / "tmp")
+
+
+def _end(gateway: Any) -> None:
+    """End the JVM and wait for it: until then it may write."""
+    gateway.shutdown()
+    process = gateway.proc
+    process.stdin.close()  # the sign for Spark's launcher to end
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder for good: a Python worker that outlives the JVM for a moment may still write."""
+    for _ in range(20):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)

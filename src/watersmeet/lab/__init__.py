@@ -1,0 +1,1 @@
+"""Experiments and comparisons: what we measure ourselves against, one folder per question."""

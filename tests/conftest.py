@@ -1,0 +1,35 @@
+"""Settings of the whole suite, and the one Spark session most tests share."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Workers must run this interpreter, whatever else is on PATH.
+os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+# Spark looks up the name of the host, which takes seconds where it is not known.
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+# Loading compiled loops makes the first example slow on any machine, so no deadline.
+settings.register_profile("dev", max_examples=60, deadline=None)
+settings.register_profile(
+    "ci", max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """A session as users would build it, made small: two cores, no web page, files in a scratch folder."""
+    from harness.streaming import build_session
+
+    session = build_session(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()

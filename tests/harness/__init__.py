@@ -1,0 +1,1 @@
+"""What the tests share: random histories and the ways to run them."""

@@ -1,0 +1,97 @@
+"""The join as its definition reads: nested loops over plain tables, to be checked by eye.
+
+alive(row)  =  [ts, ts + window of its table], both ends included
+result      =  one row of every table, equal keys, an instant at which all of them are alive
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """A row: its key columns, its time (any integer unit), and what the result shows of it."""
+
+    key: tuple[Any, ...]
+    ts: int
+    value: int
+
+
+class Table(NamedTuple):
+    """The rows of one stream, in any order, and how long each of them lives."""
+
+    window: int
+    rows: Sequence[Row]
+
+
+Result = tuple[int, ...]
+"""The value of one row per table, then the result time."""
+
+
+def join(tables: Sequence[Table]) -> list[Result]:
+    """Every result, as often as it occurs, in no particular order."""
+    results: list[Result] = []
+    keys = {row.key for table in tables for row in table.rows if None not in row.key}
+    for key in keys:
+        rows_of_key = [[row for row in table.rows if row.key == key] for table in tables]
+        for combination in product(*rows_of_key):
+            last_start = max(row.ts for row in combination)
+            first_end = min(row.ts + table.window for row, table in zip(combination, tables, strict=True))
+            if last_start <= first_end:
+                results.append((*(row.value for row in combination), last_start))
+    return results
+
+
+def watermarks(
+    batches: Sequence[Sequence[Sequence[Row]]], lateness: Sequence[int], unit: int = 1
+) -> list[int | None]:
+    """The watermark each batch runs under: that of the slowest stream, one batch old; None if there is none.
+
+    `batches[b][s]` are the rows of stream s in batch b; a watermark moves in steps of
+    `unit`.
+    """
+    newest: list[int | None] = [None] * len(lateness)
+    under: list[int | None] = []
+    reached: int | None = None
+    for batch in batches:
+        under.append(reached)
+        for stream, rows in enumerate(batch):
+            times = [row.ts for row in rows]
+            if newest[stream] is not None:
+                times.append(newest[stream])
+            newest[stream] = max(times, default=None)
+        if None not in newest:
+            slowest = min(
+                time // unit * unit - (late + unit) for time, late in zip(newest, lateness, strict=True)
+            )
+            reached = slowest if reached is None else max(reached, slowest)
+    return under
+
+
+def on_time(
+    batches: Sequence[Sequence[Sequence[Row]]], under: Sequence[int | None]
+) -> tuple[list[list[Row]], list[int]]:
+    """Per stream the rows that are not late, and how many are: late means at or before the watermark."""
+    streams = len(batches[0])
+    kept: list[list[Row]] = [[] for _ in range(streams)]
+    late = [0] * streams
+    for batch, watermark in zip(batches, under, strict=True):
+        for stream, rows in enumerate(batch):
+            for row in rows:
+                if watermark is not None and row.ts <= watermark:
+                    late[stream] += 1
+                else:
+                    kept[stream].append(row)
+    return kept, late
+
+
+def assert_same_rows(actual: Iterable[Result], expected: Iterable[Result], limit: int = 10) -> None:
+    """The same rows equally often; says which are missing and which are too many."""
+    found, wanted = Counter(actual), Counter(expected)
+    missing, surplus = wanted - found, found - wanted
+    if missing or surplus:
+        raise AssertionError(
+            f"of {wanted.total()} rows {missing.total()} are missing, such as {list(missing)[:limit]}, "
+            f"and {surplus.total()} are too many, such as {list(surplus)[:limit]}"
+        )

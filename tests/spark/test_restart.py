@@ -1,0 +1,183 @@
+"""Whatever ends a query, the next start goes on with exactly the rows that were missing.
+
+Would catch: state saved before or after the batch it belongs to, runs that are lost, stored twice or read
+from a stale or damaged local file, state that depends on settings of the session.
+The sink writes each batch exactly once, so a lost or doubled row has no other explanation than the join.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from harness import programs
+from harness.scenario import Scenario
+from harness.streaming import result_values, sink_rows, start_sink, to_sink
+from oracles.reference import assert_same_rows
+
+WINDOWS, LATENESS = (8, 5, 10), (2, 0, 3)
+
+
+def committed(folder: Path) -> int:
+    """The last batch that is complete."""
+    return newest(folder / "checkpoint" / "commits")
+
+
+def planned(folder: Path) -> int:
+    """The last batch that was begun."""
+    return newest(folder / "checkpoint" / "offsets")
+
+
+def newest(folder: Path) -> int:
+    return max((int(path.name) for path in folder.glob("[0-9]*")), default=-1)
+
+
+def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS, late_rows=True)
+    for partitions in (2, 5, 1):
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)
+        scenario.feed(2)
+        to_sink(scenario.query(spark).to_dataframe(), tmp_path)
+        assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+    spark.conf.set("spark.sql.shuffle.partitions", 2)
+    assert sum(scenario.late()) > 10
+
+
+@pytest.mark.slow
+def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Twice: as soon as a batch has begun, and after its state is written but the batch is not complete."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    scenario.feed(30)
+    state = tmp_path / "checkpoint" / "state" / "0"
+
+    def begun() -> int | None:
+        batch = planned(tmp_path)
+        return batch if batch > committed(tmp_path) and batch >= 2 else None
+
+    def state_written() -> int | None:
+        batch = planned(tmp_path)
+        written = any(state.glob(f"*/{batch + 1}.*"))
+        return batch if written and batch > committed(tmp_path) and batch >= 5 else None
+
+    for moment in (begun, state_written):
+        batch = kill_at(moment, tmp_path)
+        assert planned(tmp_path) == batch, "the kill came too late"
+        assert committed(tmp_path) < batch
+
+    to_sink(scenario.query(spark).to_dataframe(), tmp_path)
+    assert committed(tmp_path) >= 29
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+
+
+def kill_at(moment: Callable[[], int | None], folder: Path) -> int:
+    """Run the program until the moment has come for some batch, and kill it then."""
+    log = folder / "application.log"
+    arguments = (folder, ",".join(map(str, WINDOWS)), ",".join(map(str, LATENESS)), "local[2]")
+    process = programs.start("harness.application", *arguments, log=log)
+    deadline = time.monotonic() + 200
+    try:
+        while time.monotonic() < deadline:
+            assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
+            if (batch := moment()) is not None:
+                return batch
+            time.sleep(0.001)
+    finally:
+        if process.poll() is None:
+            programs.kill(process)
+    raise AssertionError(f"no batch came that far:\n{log.read_text()[-4000:]}")
+
+
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+def truncate(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def empty(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(0)
+
+
+def damage(path: Path) -> None:
+    """Other bytes, same length, under the same name."""
+    damaged = bytearray(path.read_bytes())
+    for position in range(0, len(damaged), 64):
+        damaged[position] ^= 0xFF
+    path.with_suffix(".damaged").write_bytes(damaged)
+    path.with_suffix(".damaged").rename(path)
+
+
+def damage_in_place(path: Path) -> None:
+    """Other bytes in the very file that workers have mapped."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        for position in range(0, size, 64):
+            file.seek(position)
+            byte = file.read(1)[0]
+            file.seek(position)
+            file.write(bytes([byte ^ 0xFF]))
+
+
+def run_files(spark: SparkSession, query_id: str) -> list[Path]:
+    """The local files of a query's runs."""
+    scratch = Path(spark.conf.get("spark.local.dir"))
+    return [path for path in scratch.glob(f"**/watersmeet/{query_id}/*/*") if path.is_file()]
+
+
+HARMS = [delete, truncate, empty, damage, damage_in_place]
+
+
+def test_local_files_of_a_running_query_are_never_needed_and_never_trusted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Workers that have the files open, one kind of harm after the other."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    query = start_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    scenario.feed(2)
+    query.processAllAvailable()
+    for harm in HARMS:
+        files = run_files(spark, query.id)
+        assert len(files) >= 4
+        for file in files:
+            harm(file)
+        scenario.feed()
+        query.processAllAvailable()
+        assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+    query.stop()
+
+
+def test_local_files_of_a_restarted_query_are_never_needed_and_never_trusted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """All kinds of harm at once while the query is down, each to some of the files."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    for _ in range(3):
+        scenario.feed()
+        query = to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+        assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+        files = run_files(spark, query.id)
+        assert len(files) > len(HARMS)
+        for number, file in enumerate(files):
+            HARMS[number % len(HARMS)](file)
+
+
+def test_a_local_folder_that_cannot_be_written_costs_no_results(spark: SparkSession, tmp_path: Path) -> None:
+    """As on a full disk: files cannot be made, so runs stay in memory and in the state store."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    scenario.feed()
+    query = start_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    query.processAllAvailable()
+    for folder in {file.parent for file in run_files(spark, query.id)}:
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+        folder.write_text("not a folder")
+    scenario.feed(2)
+    query.processAllAvailable()
+    query.stop()
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
