@@ -49,7 +49,7 @@ def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSessio
 def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Twice: as soon as a batch has begun, and after its state is written but the batch is not complete."""
     scenario = Scenario(tmp_path, WINDOWS, LATENESS)
-    scenario.feed(30)
+    scenario.feed(10)
     state = tmp_path / "checkpoint" / "state" / "0"
 
     def begun() -> int | None:
@@ -59,7 +59,7 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSessi
     def state_written() -> int | None:
         batch = planned(tmp_path)
         written = any(state.glob(f"*/{batch + 1}.*"))
-        return batch if written and batch > committed(tmp_path) and batch >= 5 else None
+        return batch if written and batch > committed(tmp_path) and batch >= 4 else None
 
     for moment in (begun, state_written):
         batch = kill_at(moment, tmp_path)
@@ -67,7 +67,7 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSessi
         assert committed(tmp_path) < batch
 
     to_sink(scenario.query(spark).to_dataframe(), tmp_path)
-    assert committed(tmp_path) >= 29
+    assert committed(tmp_path) >= 9
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
@@ -82,7 +82,7 @@ def kill_at(moment: Callable[[], int | None], folder: Path) -> int:
             assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
             if (batch := moment()) is not None:
                 return batch
-            time.sleep(0.001)
+            time.sleep(0.003)
     finally:
         if process.poll() is None:
             programs.kill(process)

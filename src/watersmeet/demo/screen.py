@@ -164,11 +164,12 @@ def _watermark(progress: Progress) -> str:
 
 def _line(progress: Progress) -> str:
     streams = progress.streams.values()
+    live = sum(stream.live for stream in streams)
+    state = _bytes(sum(stream.state_bytes for stream in streams))
+    late = sum(stream.late for stream in streams)
     return (
-        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>11,} rows {progress.results:>10,} results "
-        f"{sum(stream.live for stream in streams):>9,} live "
-        f"{_bytes(sum(stream.state_bytes for stream in streams)):>7} "
-        f"{sum(stream.late for stream in streams):>3,} late  {_watermark(progress)}"
+        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>11,} rows "
+        f"{progress.results:>10,} results {live:>9,} live {state:>7} {late:>3,} late  {_watermark(progress)}"
     )
 
 

@@ -49,9 +49,9 @@ def order_by_hash_and_time(hashes: Any, times: Any) -> Any:
     order = np.empty(n, np.int64)
     fill = starts.copy()
     for i in range(n):
-        slot = np.int64(hashes[i] >> shift)
-        order[fill[slot]] = i
-        fill[slot] += 1
+        group = np.int64(hashes[i] >> shift)
+        order[fill[group]] = i
+        fill[group] += 1
     for slot in range(1 << bits):
         first, last = starts[slot], starts[slot + 1]
         if last - first > _SMALL:

@@ -1,0 +1,269 @@
+"""What is refused before any row is read, and what the user is told: a fact, a detail, a hint.
+
+Would catch: a mistake that is accepted and fails later, or loses rows, or is reported without the name of
+the culprit or the valid choices.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from watersmeet.errors import InvalidQuery, InvalidStream, WatersmeetError
+from watersmeet.optimize import choose_plan
+from watersmeet.plan import ProbePath
+from watersmeet.query import Column, JoinQuery, Stream
+from watersmeet.query.duration import parse_duration
+from watersmeet.query.join import On, join_query
+
+COLUMNS = {"order_id": "bigint", "ts": "timestamp", "amount": "double"}
+
+
+def stream(name: str = "orders", columns: dict[str, str] | None = None, **options: Any) -> Stream:
+    listed = tuple(Column(column, kind) for column, kind in (columns or COLUMNS).items())
+    return Stream(name, listed, **{"time": "ts", "window": timedelta(minutes=1)} | options)
+
+
+def join(
+    *streams: Any, on: On = "order_id", select: list[str] | None = None, how: str = "inner"
+) -> JoinQuery:
+    return join_query(streams, on, select, how)
+
+
+def test_the_columns_these_tests_use_make_a_fine_join() -> None:
+    query = join(stream(), stream("payments"), select=["orders.amount", "payments.*"])
+    assert query.selected == (("amount",), ("order_id", "ts", "amount"))
+
+
+@pytest.mark.parametrize(
+    ("options", "fact", "detail", "hint"),
+    [
+        (
+            {"time": "when"},
+            'stream "orders" has no column "when"',
+            "",
+            'its columns are "order_id", "ts", "amount"',
+        ),
+        (
+            {"time": "amount"},
+            'time column "amount" of stream "orders" is not a timestamp',
+            "double",
+            "cast",
+        ),
+        (
+            {"columns": {"ts": "timestamp_ntz"}},
+            'time column "ts" of stream "orders" is not a timestamp',
+            "timestamp_ntz",
+            "cast",
+        ),
+        ({"window": timedelta(0)}, 'window of stream "orders" is not positive', "0 s", "10 minutes"),
+        (
+            {"window": -timedelta(seconds=5)},
+            'window of stream "orders" is not positive',
+            "-5 s",
+            "10 minutes",
+        ),
+        ({"lateness": -timedelta(seconds=5)}, 'lateness of stream "orders" is negative', "-5 s", "0 seconds"),
+        ({"name": "my orders"}, 'stream name "my orders" is not usable', "column", "letters"),
+        ({"name": ""}, 'stream name "" is not usable', "column", "letters"),
+        ({"name": "1st"}, 'stream name "1st" is not usable', "column", "letters"),
+        ({"name": "result_time"}, 'stream name "result_time" is reserved', "", "another name"),
+        ({"name": "Result_Time"}, 'stream name "Result_Time" is reserved', "", "another name"),
+        ({"name": "__metrics"}, 'stream name "__metrics" is reserved', "", "another name"),
+        (
+            {"columns": {"ts": "timestamp", "Id": "int", "id": "int"}},
+            'column "id" of stream "orders" is ambiguous',
+            '"Id"',
+            "rename",
+        ),
+    ],
+)
+def test_a_stream_that_cannot_be_joined(options: dict[str, Any], fact: str, detail: str, hint: str) -> None:
+    with pytest.raises(InvalidStream) as caught:
+        stream(**options)
+    assert_says(caught.value, fact, detail, hint)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_a_column_that_appears_twice_is_ambiguous() -> None:
+    with pytest.raises(InvalidStream) as caught:
+        Stream("s", (Column("ts", "timestamp"), Column("x", "int"), Column("x", "int")), "ts", timedelta(1))
+    assert_says(caught.value, 'column "x" of stream "s" is ambiguous', "more than once", "rename")
+
+
+@pytest.mark.parametrize(
+    ("streams", "options", "fact", "detail", "hint"),
+    [
+        ([], {}, "a join needs at least two streams", "0 given", "wm.join("),
+        ([stream()], {}, "a join needs at least two streams", "1 given", "wm.join("),
+        (
+            [stream(), stream()],
+            {},
+            'stream name "orders" is used twice',
+            '"orders", "orders"',
+            "same DataFrame may appear",
+        ),
+        (
+            [stream(), stream("Orders")],
+            {},
+            'stream name "orders" is used twice',
+            '"orders", "Orders"',
+            "same DataFrame may appear",
+        ),
+        ([stream(), "payments"], {}, "a join takes streams, not str", "", "wm.stream("),
+        (
+            [stream(), stream("b")],
+            {"how": "left"},
+            'join type "left" is not supported',
+            "every stream",
+            "inner",
+        ),
+        ([stream(), stream("b")], {"on": []}, "the join has no key column", "", "on="),
+        (
+            [stream(), stream("b")],
+            {"on": {"orders": "order_id"}},
+            '"on" has no key for stream "b"',
+            "every stream",
+            '"b": <column>',
+        ),
+        (
+            [stream(), stream("b")],
+            {"on": {"orders": "order_id", "b": "order_id", "c": "x"}},
+            '"on" names stream "c", which is not in the join',
+            "",
+            '"orders", "b"',
+        ),
+        (
+            [stream(), stream("b")],
+            {"on": {"orders": ["order_id", "amount"], "b": "order_id"}},
+            "the keys have different numbers of columns",
+            "orders: 2, b: 1",
+            "same order",
+        ),
+        (
+            [stream(), stream("b", {"order_id": "string", "ts": "timestamp"})],
+            {},
+            'key columns "orders.order_id" and "b.order_id" have different types',
+            "bigint and string",
+            "cast",
+        ),
+        (
+            [stream(), stream("b", {"order_id": "int", "ts": "timestamp"})],
+            {},
+            'key columns "orders.order_id" and "b.order_id" have different types',
+            "bigint and int",
+            "cast",
+        ),
+        (
+            [stream(), stream("b")],
+            {"select": ["amount"]},
+            'cannot tell which stream "amount" belongs to',
+            "stream.column",
+            '"orders", "b"',
+        ),
+        (
+            [stream(), stream("b")],
+            {"select": ["c.amount"]},
+            'cannot tell which stream "c.amount" belongs to',
+            "stream.column",
+            '"orders", "b"',
+        ),
+        (
+            [stream(), stream("b")],
+            {"select": ["b.amount", "b.*"]},
+            '"b.amount" is selected twice',
+            "",
+            "once",
+        ),
+    ],
+)
+def test_streams_that_cannot_be_joined_as_asked(
+    streams: list[Any], options: dict[str, Any], fact: str, detail: str, hint: str
+) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        join(*streams, **options)
+    assert_says(caught.value, fact, detail, hint)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("options", [{"on": "id"}, {"on": ["order_id", "id"]}, {"select": ["orders.id"]}])
+def test_an_unknown_column_lists_the_valid_ones(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidStream) as caught:
+        join(stream(), stream("b"), **options)
+    assert_says(
+        caught.value, 'stream "orders" has no column "id"', "", 'its columns are "order_id", "ts", "amount"'
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["map<string,int>", "variant", "array<map<string,int>>", "struct<a:int,b:variant>"]
+)
+def test_keys_that_spark_cannot_compare(kind: str) -> None:
+    columns = {"order_id": kind, "ts": "timestamp"}
+    with pytest.raises(InvalidQuery) as caught:
+        join(stream("a", columns), stream("b", columns))
+    assert_says(caught.value, 'key column "a.order_id" cannot be compared', kind, "taken out of it")
+
+
+@pytest.mark.parametrize("kind", ["struct<map:int>", "struct<variant:string>", "struct<mapped:int>"])
+def test_keys_are_judged_by_their_types_not_by_the_names_in_them(kind: str) -> None:
+    columns = {"order_id": kind, "ts": "timestamp"}
+    assert join(stream("a", columns), stream("b", columns)).key_types() == (kind,)
+
+
+@pytest.mark.parametrize("buckets", [0, -1, 4097])
+def test_numbers_of_buckets_that_make_no_sense(buckets: int) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        choose_plan(join(stream(), stream("b")), buckets=buckets)
+    assert_says(caught.value, "the number of buckets is out of range", str(buckets), "1 to 4096")
+
+
+@pytest.mark.parametrize("order", [(), (1,), (1, 1), (0, 1), (1, 2, 3)])
+def test_a_probe_path_visits_every_other_stream_once(order: tuple[int, ...]) -> None:
+    if order in ((1,), (1, 2, 3), ()):
+        assert ProbePath(0, order).order == order
+    else:
+        with pytest.raises(ValueError, match="must visit"):
+            ProbePath(0, order)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty text"),
+        ("10", "cannot read"),
+        ("ten minutes", "cannot read"),
+        ("10 minutes and a bit", "cannot read"),
+        ("1 month", 'unknown unit "month"'),
+        ("5 fortnights", 'unknown unit "fortnights"'),
+    ],
+)
+def test_durations_that_cannot_be_read(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("10 minutes", timedelta(minutes=10)),
+        ("INTERVAL 2 days", timedelta(days=2)),
+        ("1 hour 30 min", timedelta(minutes=90)),
+        ("1h, 5s", timedelta(hours=1, seconds=5)),
+        ("0.5 seconds", timedelta(milliseconds=500)),
+        ("3 weeks", timedelta(weeks=3)),
+        ("7 us", timedelta(microseconds=7)),
+        (timedelta(seconds=3), timedelta(seconds=3)),
+    ],
+)
+def test_durations_as_people_write_them(text: str | timedelta, duration: timedelta) -> None:
+    assert parse_duration(text) == duration
+
+
+def assert_says(error: WatersmeetError, fact: str, detail: str, hint: str) -> None:
+    """The fact word for word; what the detail and the hint must mention."""
+    assert error.fact == fact
+    assert detail in error.detail
+    assert hint in error.hint
+    assert error.hint, "an error without a way out"
+    assert str(error).splitlines()[0] == fact
