@@ -1,7 +1,7 @@
 """Streams for Spark from files, one file per batch, and queries that run until they have read them all."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,14 +31,18 @@ def session_settings(scratch: Path) -> dict[str, str]:
     }
 
 
-def build_session(scratch: Path, master: str = "local[2]", **settings: str) -> SparkSession:
-    """A session of its own settings; `settings` have their dots written as double underscores."""
-    builder = SparkSession.builder.master(master).appName("watersmeet tests")
-    more = {key.replace("__", "."): value for key, value in settings.items()}
-    for key, value in (session_settings(scratch) | more).items():
+def build_session(
+    scratch: Path, master: str = "local[2]", settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session of its own; a master "remote:<url>" is reached through Spark Connect."""
+    builder = SparkSession.builder.appName("watersmeet tests")
+    remote = master.removeprefix("remote:")
+    builder = builder.remote(remote) if remote != master else builder.master(master)
+    for key, value in (session_settings(scratch) | dict(settings or {})).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    if remote == master:
+        session.sparkContext.setLogLevel("ERROR")
     return session
 
 

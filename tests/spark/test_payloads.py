@@ -37,7 +37,7 @@ VALUES = {
     "map<string,int>": "map('a', 1, 'b', null)",
     "map<int,array<string>>": "map(1, array('x', null), 2, null)",
     "struct<a:int,b:struct<c:string,d:array<int>>>": "struct(1, struct('x', array(1, null)))",
-    "array<struct<a:int,m:map<string,decimal(5,2)>>>": "array(struct(1, map('k', 1.25BD)), null, struct(null, null))",
+    "array<struct<a:int,m:map<string,int>>>": "array(struct(1, map('k', 2)), null, struct(3, null))",
     "map<string,struct<t:timestamp,b:binary>>": "map('k', struct(TIMESTAMP'2026-01-01 00:00:00', X'01'))",
 }
 EMPTY = {
@@ -45,7 +45,7 @@ EMPTY = {
     "binary": "X''",
     "array<int>": "array()",
     "map<string,int>": "map()",
-    "array<struct<a:int,m:map<string,decimal(5,2)>>>": "array()",
+    "array<struct<a:int,m:map<string,int>>>": "array()",
     "struct<a:int,b:struct<c:string,d:array<int>>>": "struct(null, struct(null, null))",
 }
 

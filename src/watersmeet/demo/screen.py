@@ -72,7 +72,7 @@ class Screen:
     def batch_ended(self, progress: Progress) -> None:
         """Tell of a batch where there is no moving picture."""
         if not self._console.is_terminal:
-            self._print(_line(progress))
+            self._console.print(_line(progress), soft_wrap=True)
 
     def totals(self, progress: Progress, scenario: Scenario) -> None:
         """Show where the join ended, if the moving picture has not."""
@@ -168,8 +168,8 @@ def _line(progress: Progress) -> str:
     state = _bytes(sum(stream.state_bytes for stream in streams))
     late = sum(stream.late for stream in streams)
     return (
-        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>11,} rows "
-        f"{progress.results:>10,} results {live:>9,} live {state:>7} {late:>3,} late  {_watermark(progress)}"
+        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>10,} rows {progress.results:>9,} results"
+        f" {live:>8,} live {state:>7} {late:>2,} late  {_watermark(progress)}"
     )
 
 

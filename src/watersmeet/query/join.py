@@ -145,20 +145,12 @@ def _refuse_different_types(streams: Sequence[Stream], keys: tuple[tuple[str, ..
 
 
 def _refuse_unusable_key(stream: Stream, column: Column) -> None:
-    if " collate " in column.type:
+    if column.not_a_key:
         raise InvalidQuery(
-            f'key column "{stream.name}.{column.name}" has a collation',
-            f"its type is {column.type}, under which different texts can be equal.",
-            "join on a normalised copy with the default collation, for example "
-            f"F.lower(F.collate('{column.name}', 'UTF8_BINARY')).",
+            f'key column "{stream.name}.{column.name}" cannot be compared',
+            f"its type is {column.type}; {column.not_a_key}.",
+            "join on a column taken out of it, or on a normalised copy.",
         )
-    for kind in ("map", "variant", "geometry", "geography"):
-        if column.type.startswith(kind) or f"<{kind}" in column.type or f":{kind}" in column.type:
-            raise InvalidQuery(
-                f'key column "{stream.name}.{column.name}" cannot be compared',
-                f"its type is {column.type}; Spark has no equality for {kind} values.",
-                "join on a column taken out of it.",
-            )
 
 
 def _selection(streams: Sequence[Stream], select: Sequence[str]) -> tuple[tuple[int, str], ...]:

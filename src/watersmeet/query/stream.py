@@ -17,10 +17,17 @@ _RESERVED = ("result_time",)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a stream; `type` is Spark's short type text, such as ``bigint``."""
+    """A column of a stream.
+
+    Attributes:
+        name: Its name.
+        type: Spark's short type text, such as ``bigint``.
+        not_a_key: Why its values cannot be compared for equality; empty when they can.
+    """
 
     name: str
     type: str
+    not_a_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +124,10 @@ def _refuse_ambiguous_columns(stream: Stream) -> None:
     seen: dict[str, str] = {}
     for name in stream.column_names:
         # Spark resolves names without regard to case, so "Id" and "id" cannot be told apart.
-        twin = seen.setdefault(name.lower(), name)
-        if twin is not name and stream.column_names.count(name) + (twin != name) > 1:
+        if name.lower() in seen:
             raise InvalidStream(
                 f'column "{name}" of stream "{stream.name}" is ambiguous',
-                f'it appears more than once (as "{twin}" too).'
-                if twin != name
-                else "it appears more than once.",
+                f"it appears more than once, as {choices((seen[name.lower()], name))}.",
                 "rename or drop one of them before joining.",
             )
+        seen[name.lower()] = name

@@ -49,7 +49,10 @@ def stream(
             f"it is {type(df).__name__}.",
             "pass a DataFrame made with spark.readStream or spark.read.",
         )
-    columns = tuple(Column(field.name, field.dataType.simpleString()) for field in df.schema.fields)
+    columns = tuple(
+        Column(field.name, field.dataType.simpleString(), _not_a_key(field.dataType))
+        for field in df.schema.fields
+    )
     return Stream(
         str(name),
         columns,
@@ -113,6 +116,22 @@ class Query:
         from watersmeet.spark.dataframe import join_dataframe
 
         return join_dataframe(self.plan)
+
+
+def _not_a_key(kind: Any) -> str:
+    """Why values of a type cannot be compared byte by byte; empty when they can."""
+    from pyspark.sql import types as T
+
+    incomparable = (T.VariantType, T.GeographyType, T.GeometryType)
+    if isinstance(kind, T.StringType) and not kind.isUTF8BinaryCollation():
+        return "under its collation different texts can be equal"
+    if isinstance(kind, T.ArrayType):
+        return _not_a_key(kind.elementType)
+    if isinstance(kind, T.StructType):
+        return next((reason for field in kind.fields if (reason := _not_a_key(field.dataType))), "")
+    if isinstance(kind, (T.AtomicType, T.NullType)) and not isinstance(kind, incomparable):
+        return ""
+    return f"Spark has no equality for {kind.typeName()} values"
 
 
 def _duration(stream_name: str, what: str, value: Any) -> timedelta:

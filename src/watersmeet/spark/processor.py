@@ -20,7 +20,7 @@ from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.metrics import METRICS_COLUMN, metrics_type
 from watersmeet.spark.pack import unpack
 from watersmeet.spark.shelf import shelf_for
-from watersmeet.spark.state import MANIFEST_SCHEMA, RUN_KEY_SCHEMA, RUN_SCHEMA, BucketState
+from watersmeet.spark.state import BucketState
 from watersmeet.spark.task import JoinTask
 
 if TYPE_CHECKING:
@@ -114,17 +114,21 @@ def grouped_blobs(frames: Iterator[pd.DataFrame]) -> dict[int, list[Any]]:
 class JoinProcessor:
     """What happens inside Spark's operator; `spark.ship` wraps it for pickling."""
 
-    def __init__(self, task: JoinTask) -> None:
-        """Prepare what all groups share."""
+    def __init__(self, task: JoinTask, handle: Any, manifests: Any, runs: Any) -> None:
+        """Prepare what all groups share.
+
+        Args:
+            task: The join.
+            handle: Spark's handle, for timers.
+            manifests: The value state with the manifest of the current group.
+            runs: The map state with its runs.
+        """
         self._task = task
+        self._handle = handle
+        self._manifests = manifests
+        self._runs = runs
         self._output = OutputRows(task)
         self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
-
-    def init(self, handle: Any) -> None:
-        """Declare the state."""
-        self._handle = handle
-        self._manifests = handle.getValueState("manifest", MANIFEST_SCHEMA)
-        self._runs = handle.getMapState("runs", RUN_KEY_SCHEMA, RUN_SCHEMA)
 
     def rows(self, key: Any, frames: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:
         """Process the packed rows of one group."""

@@ -13,10 +13,10 @@ _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 
 _JAVA = " ".join(
     [
-        # Arrow checks the bounds of every value it reads, twice; Spark reads whole batches it has just received.
+        # Arrow checks the bounds of every value it reads; Spark reads batches it has just received.
         "-Darrow.enable_unsafe_memory_access=true",
         "-Darrow.enable_null_check_for_get=false",
-        # Planning is a lot of code that runs once per batch. Compiled with the usual eagerness it takes half of
+        # Planning is much code that runs once per batch. Compiled with the usual eagerness it takes half of
         # all processor time in the first minute; ten times less eager, a quarter, and the loops over rows are
         # still compiled within the first batches.
         "-XX:Tier4InvocationThreshold=50000",
