@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return 0 if run(scenario, arguments.cores) else 1
     except Interrupted as stopped:
+        print("Stopped.", file=sys.stderr)
         return stopped.exit_code
 
 

@@ -33,7 +33,7 @@ class StreamTotals:
         if batch.live is not None and batch.state_bytes is not None:
             self.live, self.state_bytes = batch.live, batch.state_bytes
         if batch.newest is not None:
-            self.newest = _minute(str(batch.newest))
+            self.newest = _second(str(batch.newest))
 
 
 @dataclass(slots=True)
@@ -90,11 +90,11 @@ class Progress:
         self.held_by = batch.watermark_held_by or self.held_by
         watermark: Any = progress.eventTime.get("watermark", "")
         # Spark's word for having none yet is 1970.
-        self.watermark = "" if watermark.startswith("1970-") else _minute(watermark)
+        self.watermark = "" if watermark.startswith("1970-") else _second(watermark)
         for name, stream in batch.streams.items():
             self.streams[name].add(stream)
 
 
-def _minute(instant: str) -> str:
-    """2013-01-14T22:59:00.000Z to 2013-01-14 22:59."""
-    return instant.replace("T", " ")[:16]
+def _second(instant: str) -> str:
+    """2013-01-14T22:59:00.000Z becomes 2013-01-14 22:59:00."""
+    return instant.replace("T", " ")[:19]

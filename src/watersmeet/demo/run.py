@@ -15,7 +15,7 @@ from watersmeet.demo.progress import Progress
 from watersmeet.demo.replay import read_stream, write_files
 from watersmeet.demo.scenario import Scenario
 from watersmeet.demo.screen import FIRST_RESULTS, Screen
-from watersmeet.demo.session import SparkFailed, last_words, spark_session, workspace
+from watersmeet.demo.session import SparkFailed, essence, spark_session, workspace
 from watersmeet.spark.api import Query, join, stream
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _execute(
                 screen.batch_ended(progress)
         progress.ended = time.monotonic()
         if error := running.exception():
-            raise SparkFailed("the query failed", f"{error}\n{last_words(folder)}")
+            raise SparkFailed("the query failed", essence(str(error)))
     finally:
         running.stop()
     return pa.concat_tables([answer[number] for number in sorted(answer)])

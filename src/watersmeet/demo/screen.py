@@ -120,9 +120,7 @@ def _dashboard(progress: Progress, scenario: Scenario, spinner: Spinner) -> Rend
         f"{progress.seconds:.0f} s",
     )
     if progress.batches:
-        results = Text.assemble(
-            (f"{progress.results:,}", "bold"), f" results after {progress.batches} batches"
-        )
+        results = Text.assemble((f"{progress.results:,}", "bold"), f" results after batch {progress.batches}")
         state = Text(_watermark(progress))
     else:
         results, state = Text("waiting for the first batch, which starts the Python workers"), Text()
@@ -141,7 +139,7 @@ def _streams_table(progress: Progress, scenario: Scenario) -> Table:
         ("state", 7),
     ):
         table.add_column(heading, justify="right", no_wrap=True, min_width=width)
-    table.add_column(f"newest {scenario.time}", no_wrap=True, min_width=16)
+    table.add_column(f"newest {scenario.time}", no_wrap=True, min_width=19)
     for name, stream in progress.streams.items():
         table.add_row(
             name,
@@ -168,8 +166,8 @@ def _line(progress: Progress) -> str:
     state = _bytes(sum(stream.state_bytes for stream in streams))
     late = sum(stream.late for stream in streams)
     return (
-        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>10,} rows {progress.results:>9,} results"
-        f" {live:>8,} live {state:>7} {late:>2,} late  {_watermark(progress)}"
+        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>10,} rows "
+        f"{progress.results:>9,} results {live:>8,} live {state:>7} {late:>2,} late  {_watermark(progress)}"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import WatersmeetError
@@ -72,6 +74,7 @@ def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSessi
     ensure_java()
     _prepare_environment(folder)
 
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
@@ -85,7 +88,7 @@ def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSessi
             popen = {"stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True}
             gateway = launch_gateway(conf, popen)  # type: ignore[no-untyped-call]
         except PySparkException as error:
-            raise SparkFailed("Spark did not start", last_words(folder)) from error
+            raise SparkFailed("Spark did not start", _last_words(folder)) from error
     try:
         spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
         # Spark has put its own handler there, which calls the JVM from wherever the program happens to be.
@@ -93,18 +96,33 @@ def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSessi
         try:
             yield spark
         finally:
-            # A JVM that is no longer there has nothing to stop.
-            with contextlib.suppress(Exception):
-                spark.stop()
+            spark.stop()
+    except (Py4JError, OSError) as error:
+        if _still_runs(gateway.proc):
+            raise
+        raise SparkFailed("Spark ended in the middle", _last_words(folder)) from error
     finally:
         _end(gateway)
 
 
-def last_words(folder: Path) -> str:
-    """The end of what Spark wrote, for a report of what went wrong."""
-    log = folder / _LOG
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    return "\n  ".join(["Spark's last words:", *lines[-_LOG_LINES_SHOWN:]])
+def essence(text: str, most: int = 6) -> str:
+    """The last lines that people can use of what Spark says: no stack frames, no query plan."""
+    lines = [line.rstrip() for line in text.split("=== Streaming Query ===")[0].splitlines()]
+    frame = re.compile(r"\s+at |\s*\.\.\. \d+ more|\s*$")
+    return "\n  ".join([shorten(line, 300) for line in lines if not frame.match(line)][-most:])
+
+
+def _last_words(folder: Path) -> str:
+    log = (folder / _LOG).read_text(errors="replace")
+    return f"the last it wrote was:\n  {essence(log, _LOG_LINES_SHOWN)}"
+
+
+def _still_runs(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 def _settings(folder: Path, cores: int | None) -> dict[str, str]:

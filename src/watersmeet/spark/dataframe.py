@@ -131,6 +131,8 @@ def _watermarked(source: DataFrame, stream: Stream, spec: StreamTask, *, streami
 def _output_schema(query: JoinQuery) -> StructType:
     output = []
     for stream, kept in zip(query.streams, query.selected, strict=True):
+        if not kept:
+            continue
         types = {field.name: field.dataType for field in stream.source.schema.fields}
         output.append(StructField(stream.name, StructType([StructField(n, types[n], True) for n in kept])))
     output.append(StructField(RESULT_TIME, TimestampType()))

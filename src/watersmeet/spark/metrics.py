@@ -13,7 +13,7 @@ without input, run only to let go of expired state.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -30,6 +30,7 @@ _SUMS = ("rows", "late", "null_keys", "null_times", "future_times")
 _STATE = ("live", "state_bytes")
 _NEWEST = "newest_us"
 _HOLDER = "holder"
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def metric_fields(streams: int) -> list[str]:
@@ -68,8 +69,7 @@ def _summary(reports: Column, names: tuple[str, ...], buckets: int) -> Column:
         sums = [total(f"{kind}_{i}").alias(kind) for kind in _SUMS]
         everywhere = total("buckets") == F.lit(buckets)
         state = [F.when(everywhere, total(f"{kind}_{i}")).alias(kind) for kind in _STATE]
-        newest = F.timestamp_micros(greatest(f"{_NEWEST}_{i}")).alias("newest")
-        return F.struct(*sums, *state, newest)
+        return F.struct(*sums, *state, greatest(f"{_NEWEST}_{i}").alias(_NEWEST))
 
     holder = F.get(F.array(*[F.lit(name) for name in names]), greatest(_HOLDER).cast("int"))
     return F.struct(
@@ -84,7 +84,11 @@ def _summary(reports: Column, names: tuple[str, ...], buckets: int) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class StreamMetrics:
-    """One stream in one batch; `live` and `state_bytes` are None when they were not measured."""
+    """One stream in one batch.
+
+    `live` and `state_bytes` are None when they were not measured, and `newest`, the newest time the stream has
+    ever sent, when nothing was reported.
+    """
 
     rows: int
     late: int
@@ -123,8 +127,12 @@ def _read(batch: int, observed: Any) -> BatchMetrics:
     totals = {field.name: observed[field.name] for field in fields(BatchMetrics) if field.name != "batch"}
     streams = totals.pop("streams")
     streams = streams if isinstance(streams, dict) else streams.asDict()
-    per_stream = {
-        name: StreamMetrics(**{field.name: values[field.name] for field in fields(StreamMetrics)})
-        for name, values in streams.items()
-    }
+    per_stream = {name: _read_stream(values) for name, values in streams.items()}
     return BatchMetrics(batch=batch, streams=per_stream, **totals)
+
+
+def _read_stream(values: Any) -> StreamMetrics:
+    numbers = {name: values[name] for name in (*_SUMS, *_STATE)}
+    newest_us = values[_NEWEST]
+    newest = None if newest_us is None else _EPOCH + timedelta(microseconds=newest_us)
+    return StreamMetrics(**numbers, newest=newest)

@@ -125,6 +125,10 @@ def _usable(batch: pa.RecordBatch, spec: StreamTask, report: Report) -> pa.Recor
     if pc.any(future).as_py():
         report.future_times += pc.sum(future).as_py()
         good = pc.and_(good, pc.invert(future))
+    # Spark's watermark follows every row with a usable time, whatever its key.
+    newest = pc.max(time.filter(good)).as_py()
+    if newest is not None:
+        report.newest = newest if report.newest is None else max(report.newest, newest)
     # A row dropped for its time is not counted again for its key.
     keyed = good
     for position in spec.key:
@@ -140,9 +144,6 @@ def _usable(batch: pa.RecordBatch, spec: StreamTask, report: Report) -> pa.Recor
     conformed = pa.record_batch(columns, names)
     if pc.sum(keyed).as_py() != batch.num_rows:
         conformed = conformed.filter(keyed)
-    if conformed.num_rows:
-        newest = pc.max(conformed.column(spec.time).cast(pa.int64())).as_py()
-        report.newest = newest if report.newest is None else max(report.newest, newest)
     return conformed
 
 

@@ -34,24 +34,24 @@ class OutputRows:
 
     def __init__(self, task: JoinTask) -> None:
         """Work out the schema once."""
-        self._streams = [pa.struct(list(stream.kept)) for stream in task.streams]
+        # A stream of which the query keeps nothing has no column.
+        self._kept = {i: pa.struct(list(s.kept)) for i, s in enumerate(task.streams) if len(s.kept)}
         self._metrics = metrics_type(len(task.streams))
         self._time = pa.timestamp("us", tz="UTC")
-        names = [stream.name for stream in task.streams]
-        self._names = [*names, RESULT_TIME, METRICS_COLUMN]
+        self._names = [*(task.streams[i].name for i in self._kept), RESULT_TIME, METRICS_COLUMN]
 
     def results(self, block: Results) -> pa.RecordBatch:
         """A block of results."""
         columns = [
-            pa.StructArray.from_arrays(batch.columns, fields=list(kind))
-            for batch, kind in zip(block.streams, self._streams, strict=True)
+            pa.StructArray.from_arrays(block.streams[i].columns, fields=list(kind))
+            for i, kind in self._kept.items()
         ]
         times = pa.array(block.times).cast(self._time)
         return pa.record_batch([*columns, times, pa.nulls(len(block), self._metrics)], self._names)
 
     def metrics(self, values: dict[str, int | None]) -> pa.RecordBatch:
         """One row of metrics."""
-        empty = [pa.nulls(1, kind) for kind in self._streams]
+        empty = [pa.nulls(1, kind) for kind in self._kept.values()]
         row = pa.array([values], self._metrics)
         return pa.record_batch([*empty, pa.nulls(1, self._time), row], self._names)
 

@@ -1,0 +1,106 @@
+"""What a checkpoint remembers decides which query may go on with it.
+
+Would catch: a change that makes stored rows mean something else and is let through, a harmless one that is
+refused, a reason that does not say what changed.
+"""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from watersmeet.optimize import choose_plan
+from watersmeet.plan.identity import difference, identity
+from watersmeet.query import Column, Stream
+from watersmeet.query.join import join_query
+
+PAYMENTS = {"id": "bigint", "ts": "timestamp", "method": "string"}
+
+
+def query_identity(
+    *,
+    names: tuple[str, str] = ("orders", "payments"),
+    payments: dict[str, str] = PAYMENTS,
+    window: int = 60,
+    lateness: int = 0,
+    time: str = "ts",
+    on: Any = "id",
+    select: list[str] | None = None,
+    buckets: int = 8,
+) -> str:
+    orders = (Column("id", "bigint"), Column("ts", "timestamp"), Column("amount", "double"))
+    columns = tuple(Column(name, kind) for name, kind in payments.items())
+    streams = [
+        Stream(names[0], orders, "ts", timedelta(seconds=60)),
+        Stream(names[1], columns, time, timedelta(seconds=window), timedelta(seconds=lateness)),
+    ]
+    return json.dumps(identity(choose_plan(join_query(streams, on, select, "inner"), buckets=buckets)))
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [{}, {"lateness": 5}, {"payments": PAYMENTS | {"note": "string"}}],
+    ids=["nothing", "lateness", "a column added at the end"],
+)
+def test_a_query_may_go_on(harmless: dict[str, Any]) -> None:
+    assert difference(query_identity(), query_identity(**harmless)) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"names": ("orders", "refunds")},
+            "the streams were orders, payments and are now orders, refunds",
+        ),
+        ({"window": 61}, 'the window of stream "payments" was 60000000 us and is now 61000000 us'),
+        (
+            {"on": ["id", "ts"]},
+            'the key of stream "orders" was id bigint and is now id bigint, ts timestamp',
+        ),
+        (
+            {"payments": {"id": "bigint", "ts": "timestamp", "method": "int"}},
+            'the stored columns of stream "payments" were id bigint, ts timestamp, method string '
+            "and are now id bigint, ts timestamp, method int",
+        ),
+        (
+            {"payments": {"id": "bigint", "ts": "timestamp"}},
+            'the stored columns of stream "payments" were id bigint, ts timestamp, method string '
+            "and are now id bigint, ts timestamp",
+        ),
+        (
+            {"payments": {"new": "int"} | PAYMENTS},
+            'the stored columns of stream "payments" were id bigint, ts timestamp, method string '
+            "and are now new int, id bigint, ts timestamp, method string",
+        ),
+        (
+            {"select": ["orders.amount"]},
+            'the stored columns of stream "orders" were id bigint, ts timestamp, amount double '
+            "and are now amount double",
+        ),
+        (
+            {"payments": PAYMENTS | {"booked": "timestamp"}, "time": "booked"},
+            'the time column of stream "payments" was ts and is now booked',
+        ),
+        ({"buckets": 4}, "the number of buckets was 8 and is now 4"),
+    ],
+)
+def test_another_query_may_not(change: dict[str, Any], reason: str) -> None:
+    assert difference(query_identity(), query_identity(**change)) == reason
+
+
+def test_a_key_of_another_type_is_another_query() -> None:
+    def by_method(kind: str) -> str:
+        return query_identity(
+            payments=PAYMENTS | {"method": kind}, on={"orders": "amount", "payments": "method"}
+        )
+
+    reason = difference(by_method("double").replace("double", "float"), by_method("double"))
+    assert reason == 'the key of stream "orders" was amount float and is now amount double'
+
+
+def test_state_of_another_format_is_refused() -> None:
+    newer = json.loads(query_identity())
+    newer["format"] += 1
+    assert "format" in difference(json.dumps(newer), query_identity())
