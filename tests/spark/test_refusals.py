@@ -127,9 +127,8 @@ def test_keys_that_cannot_be_compared(spark: SparkSession, key: str, reason: str
 
 
 def test_keys_are_judged_by_their_types_not_by_the_names_in_them(spark: SparkSession) -> None:
-    df = spark.sql(
-        "SELECT named_struct('map', 1, 'variant', 'x', 'mapped', 2) AS k, TIMESTAMP'2026-01-01 00:00:00' AS ts"
-    )
+    key = "named_struct('map', 1, 'variant', 'x', 'mapped', 2)"
+    df = spark.sql(f"SELECT {key} AS k, TIMESTAMP'2026-01-01 00:00:00' AS ts")
     assert wm.join(stream("a", df), stream("b", df), on="k").to_dataframe().count() == 1
 
 
@@ -208,9 +207,8 @@ def python_without_the_package(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("daemon", ["watersmeet.spark.daemon", "pyspark.daemon"])
-def test_workers_without_the_package_are_told_what_to_do(tmp_path: Path, daemon: str) -> None:
-    """With the recommended settings, and with Spark's own daemon."""
+def test_workers_without_the_package_are_told_what_to_do(tmp_path: Path) -> None:
+    """With Spark's own daemon: ours is part of the package and cannot even start."""
     scenario = Scenario(tmp_path)
     scenario.feed(1)
     python = python_without_the_package(tmp_path)
@@ -222,7 +220,7 @@ def test_workers_without_the_package_are_told_what_to_do(tmp_path: Path, daemon:
             "8,5,10",
             "2,0,3",
             "local[1]",
-            f"spark.python.daemon.module={daemon}",
+            "spark.python.daemon.module=pyspark.daemon",
             log=log,
             PYSPARK_PYTHON=str(python),
         )

@@ -41,6 +41,7 @@ def register(add_parser: AddParser) -> None:
         ),
         ("disorder", _duration, "TIME", 'how long a row may be on its way (default: "2 seconds")'),
         ("seed", int, "N", "start of the random numbers (default: 1)"),
+        ("batches", int, "N", "in how many parts they are replayed (default: 15)"),
     ):
         group.add_argument(f"--{name}", type=kind, metavar=metavar, help=text)
 

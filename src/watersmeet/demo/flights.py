@@ -43,10 +43,11 @@ def flights() -> Scenario:
     behind = np.concatenate([behind_us(times_us(feed.rows, "departed")) for feed in feeds])
     worst = timedelta(microseconds=int(behind.max()))
     story = (
-        f"{len(table):,} departures from Newark (EWR), Kennedy (JFK) and LaGuardia (LGA) in 2013, replayed "
-        f"in the order of the schedule. Flights leave late: {(behind > 0).mean():.0%} of the rows arrive "
-        f"after a later one, up to {worst // timedelta(hours=1)} h {worst.seconds // 60 % 60} min behind it. "
-        "Which flights left for the same destination within 30 minutes of each other at all three airports?"
+        f"{len(table):,} scheduled departures from Newark (EWR), Kennedy (JFK) and LaGuardia (LGA) in 2013, "
+        f"replayed in the order of the schedule. Flights leave late: {(behind > 0).mean():.0%} of the "
+        f"departures arrive after a later one, up to {worst // timedelta(hours=1)} h "
+        f"{worst.seconds // 60 % 60} min behind it. Which flights left for the same destination within "
+        "30 minutes of each other at all three airports?"
     )
     return Scenario(
         title="three airports, one year of departures",
@@ -59,6 +60,7 @@ def flights() -> Scenario:
         known_results=RESULTS,
         headings=("to", *LATENESS, "day"),
         cells=_cells,
+        note=", with minutes of delay",
         no_time="cancelled",
     )
 

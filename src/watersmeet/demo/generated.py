@@ -15,13 +15,14 @@ from watersmeet.demo.scenario import ROW, Feed, Integers, InvalidScenario, Scena
 from watersmeet.query.duration import describe_duration, to_us
 
 MOST_STREAMS = 10
+MOST_BATCHES = 100
 MOST_ROWS = 20_000_000
 MOST_SECONDS = 86_400
+MOST_SKEW = 10
 MOST_RESULTS = 2_000_000
 
 # Not the present: rows dated ahead of the clock would be set aside.
 _START = datetime(2025, 1, 1, tzinfo=UTC)
-_BATCHES = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Options:
         skew: The exponent of Zipf's law over the keys; 0 makes all keys equally frequent.
         disorder: How long a row may be on its way.
         seed: Where the random numbers start.
+        batches: In how many parts they are replayed.
     """
 
     streams: int = 4
@@ -47,20 +49,26 @@ class Options:
     skew: float = 0.0
     disorder: timedelta = timedelta(seconds=2)
     seed: int = 1
+    batches: int = 15
 
     def __post_init__(self) -> None:
         """Refuse what cannot be shown."""
-        if not 2 <= self.streams <= MOST_STREAMS:
-            raise InvalidScenario(
-                f"{self.streams} streams cannot be shown", "", f"choose between 2 and {MOST_STREAMS}."
-            )
-        for name, most in (("rate", MOST_ROWS), ("seconds", MOST_SECONDS), ("keys", MOST_ROWS)):
-            if not 1 <= (value := getattr(self, name)) <= most:
-                raise InvalidScenario(f"{name} is {value:,}", "", f"choose between 1 and {most:,}.")
+        limits: dict[str, tuple[int, int]] = {
+            "streams": (2, MOST_STREAMS),
+            "rate": (1, MOST_ROWS),
+            "seconds": (1, MOST_SECONDS),
+            "keys": (1, MOST_ROWS),
+            "skew": (0, MOST_SKEW),
+            "seed": (0, 2**63),
+            "batches": (1, MOST_BATCHES),
+        }
+        for name, (least, most) in limits.items():
+            if not least <= (value := getattr(self, name)) <= most:
+                raise InvalidScenario(f"{name} is {value:,}", "", f"choose between {least:,} and {most:,}.")
         if self.window <= timedelta():
-            raise InvalidScenario("the window has no length", "", 'write for example "10 seconds".')
-        if self.skew < 0 or self.disorder < timedelta() or self.seed < 0:
-            raise InvalidScenario("skew, disorder and seed cannot be negative")
+            raise InvalidScenario("the window has no length", "", 'choose for example "10 seconds".')
+        if self.disorder < timedelta():
+            raise InvalidScenario("the disorder is negative", "", 'choose for example "2 seconds".')
         rows = self.streams * self.rate * self.seconds
         if rows > MOST_ROWS:
             raise InvalidScenario(
@@ -91,10 +99,11 @@ def generated(options: Options) -> Scenario:
         key="key",
         time="ts",
         window=options.window,
-        batches=_BATCHES,
+        batches=options.batches,
         known_results=None,
         headings=("key", *(feed.name for feed in feeds)),
         cells=_cells,
+        note="",
         no_time="no time",
     )
     _refuse_explosion(scenario, options)

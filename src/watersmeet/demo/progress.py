@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from watersmeet.demo.scenario import Scenario
 from watersmeet.spark.metrics import StreamMetrics, metrics
@@ -88,7 +88,7 @@ class Progress:
         self.batches += 1
         self.results += batch.results
         self.held_by = batch.watermark_held_by or self.held_by
-        watermark: Any = progress.eventTime.get("watermark", "")
+        watermark = progress.eventTime.get("watermark", "")
         # Spark's word for having none yet is 1970.
         self.watermark = "" if watermark.startswith("1970-") else _second(watermark)
         for name, stream in batch.streams.items():

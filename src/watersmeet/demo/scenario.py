@@ -55,6 +55,7 @@ class Scenario:
         known_results: The number of results, where it is known from elsewhere.
         headings: The columns of the table of first results.
         cells: Turns a result, one dict per stream, into a line of that table.
+        note: How to read that table.
         no_time: What a row without event time is called.
     """
 
@@ -68,6 +69,7 @@ class Scenario:
     known_results: int | None
     headings: tuple[str, ...]
     cells: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    note: str
     no_time: str
 
     @property

@@ -81,8 +81,8 @@ class Screen:
 
     def first_results(self, scenario: Scenario, results: Sequence[Mapping[str, Any]]) -> None:
         """Show the earliest results."""
-        self._heading("The first results")
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        self._heading(f"The first results{scenario.note}")
+        table = _table()
         for heading in scenario.headings:
             table.add_column(heading, no_wrap=True)
         for result in results:
@@ -128,13 +128,13 @@ def _dashboard(progress: Progress, scenario: Scenario, spinner: Spinner) -> Rend
 
 
 def _streams_table(progress: Progress, scenario: Scenario) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = _table()
     table.add_column("stream")
     # Widths that fit what will come, so that nothing moves sideways.
     for heading, width in (
         ("rows in", 9),
         (scenario.no_time, 9),
-        ("late", 5),
+        ("too late", 8),
         ("live rows", 9),
         ("state", 7),
     ):
@@ -153,6 +153,10 @@ def _streams_table(progress: Progress, scenario: Scenario) -> Table:
     return table
 
 
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+
+
 def _watermark(progress: Progress) -> str:
     if not progress.watermark:
         return "no watermark yet"
@@ -166,8 +170,9 @@ def _line(progress: Progress) -> str:
     state = _bytes(sum(stream.state_bytes for stream in streams))
     late = sum(stream.late for stream in streams)
     return (
-        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>10,} rows "
-        f"{progress.results:>9,} results {live:>8,} live {state:>7} {late:>2,} late  {_watermark(progress)}"
+        f"{progress.rows / progress.expected_rows:>4.0%} {progress.rows:>10,} rows"
+        f" {progress.results:>9,} results {live:>8,} live {state:>7} {late:>2,} too late"
+        f"  {_watermark(progress)}"
     )
 
 

@@ -28,6 +28,9 @@ from watersmeet.spark.settings import recommended_settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_CHECKPOINT_FILES = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
 _LOG = "spark.log"
 _LOG_LINES_SHOWN = 15
 _STOP_SECONDS = 15
@@ -69,7 +72,7 @@ def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSessi
 
     Raises:
         watersmeet.errors.JavaNotFound: There is no Java to run Spark on.
-        SparkFailed: Spark did not start.
+        SparkFailed: Spark did not start, or ended in the middle.
     """
     ensure_java()
     _prepare_environment(folder)
@@ -98,9 +101,11 @@ def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSessi
         finally:
             spark.stop()
     except (Py4JError, OSError) as error:
-        if _still_runs(gateway.proc):
+        if not _still_runs(gateway.proc):
+            raise SparkFailed("Spark ended in the middle", _last_words(folder)) from error
+        if isinstance(error, OSError):
             raise
-        raise SparkFailed("Spark ended in the middle", _last_words(folder)) from error
+        raise SparkFailed("Spark failed", essence(str(error))) from error
     finally:
         _end(gateway)
 
@@ -108,8 +113,8 @@ def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSessi
 def essence(text: str, most: int = 6) -> str:
     """The last lines that people can use of what Spark says: no stack frames, no query plan."""
     lines = [line.rstrip() for line in text.split("=== Streaming Query ===")[0].splitlines()]
-    frame = re.compile(r"\s+at |\s*\.\.\. \d+ more|\s*$")
-    return "\n  ".join([shorten(line, 300) for line in lines if not frame.match(line)][-most:])
+    noise = re.compile(r"\s+at |\s*\.\.\. \d+ more|\s*$|.* WARN ")
+    return "\n  ".join([shorten(line, 300) for line in lines if not noise.match(line)][-most:])
 
 
 def _last_words(folder: Path) -> str:
@@ -137,11 +142,13 @@ def _settings(folder: Path, cores: int | None) -> dict[str, str]:
         "spark.ui.enabled": "false",
         # Times are shown as they are in the data.
         "spark.sql.session.timeZone": "UTC",
+        # On a local disk the usual one starts programs (readlink, chmod): a hundred in every batch.
+        "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": " ".join(
             [
-                f"-Djava.io.tmpdir={folder / 'tmp'}",
+                f'-Djava.io.tmpdir="{folder / "tmp"}"',
                 # A file in the system's temporary folder, whatever the line above says.
                 "-XX:-UsePerfData",
                 # Compile fast rather than well: a run of seconds ends before the better code pays off.

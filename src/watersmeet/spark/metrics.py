@@ -86,8 +86,8 @@ def _summary(reports: Column, names: tuple[str, ...], buckets: int) -> Column:
 class StreamMetrics:
     """One stream in one batch.
 
-    `live` and `state_bytes` are None when they were not measured, and `newest`, the newest time the stream has
-    ever sent, when nothing was reported.
+    `live` and `state_bytes` are None when they were not measured, and `newest`, the newest time the stream
+    has ever sent, when nothing was reported.
     """
 
     rows: int

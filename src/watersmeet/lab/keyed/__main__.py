@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from watersmeet import __version__
 from watersmeet.lab.keyed.case import Case, Outcome, run_apart
 from watersmeet.lab.keyed.figures import cost_per_row, overall_rate, state_ratio, steady_rate
 from watersmeet.lab.keyed.workload import Workload, generate
@@ -136,14 +137,14 @@ def _print_table(cases: dict[str, Case], outcomes: dict[str, Outcome]) -> None:
 
 def _context(options: argparse.Namespace) -> dict[str, Any]:
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    packages = ("watersmeet", "pyspark", "pyarrow", "numba", "numpy", "pandas", "duckdb")
+    packages = ("pyspark", "pyarrow", "numba", "numpy", "pandas", "duckdb")
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit.stdout.strip(),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {"watersmeet": __version__, **{name: version(name) for name in packages}},
         "arguments": {
             name: value for name, value in vars(options).items() if name not in ("json", "scratch")
         },
