@@ -38,7 +38,7 @@ def test_streaming_and_plain_joins_equal_both_oracles(
     buckets: int,
     batches: int,
 ) -> None:
-    scenario = Scenario(tmp_path, windows, lateness, seed=SEED, late_rows=True)
+    scenario = Scenario(tmp_path, windows, lateness, seed=SEED, late_rows=True, groups=80)
     scenario.feed(batches)
     expected = reference.join(scenario.tables())
     assert len(expected) > 500

@@ -38,18 +38,15 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         """Use `folder`, which is created when first written to."""
         self._folder = folder
-        self._open: dict[str, tuple[Run, _Stamp | None]] = {}
+        self._open: dict[str, _OpenRun] = {}
         self._swept = time.monotonic()
 
     def get(self, name: str, length: int, checksum: int, fetch: Callable[[], bytes]) -> Run:
         """The run of that name, from memory, from its file, or from `fetch`."""
         path = self._folder / name
         cached = self._open.get(name)
-        if cached is not None:
-            run, stamp = cached
-            # A blob in memory has no file; a deleted file stays mapped as it was.
-            if stamp is None or _stamp(path) in (stamp, None):
-                return run
+        if cached is not None and cached.is_unchanged(path):
+            return cached.run
         mapped = self._map(path, length, checksum)
         if mapped is None:
             blob = fetch()
@@ -61,7 +58,7 @@ class Shelf:
                 )
             return self.put(name, blob)
         self._open[name] = mapped
-        return mapped[0]
+        return mapped.run
 
     def put(self, name: str, blob: bytes) -> Run:
         """Keep a blob under a new name and open it."""
@@ -71,15 +68,15 @@ class Shelf:
             self._folder.mkdir(parents=True, exist_ok=True)
             temporary.write_bytes(blob)
             temporary.rename(path)
-            run = from_blob(_mapped(path))
-            self._open[name] = (run, _stamp(path))
+            file = _mapped(path)
+            opened = _OpenRun(from_blob(file), file, _stamp(path))
         except OSError:
             # A full or unwritable disk costs speed, not results.
             with contextlib.suppress(OSError):
                 temporary.unlink()
-            run = from_blob(blob)
-            self._open[name] = (run, None)
-        return run
+            opened = _OpenRun(from_blob(blob))
+        self._open[name] = opened
+        return opened.run
 
     def keep_only(self, names: set[str], removed: list[str]) -> None:
         """Close and delete the runs that left the window, and now and then sweep the folder.
@@ -102,7 +99,7 @@ class Shelf:
                     if path.name not in names and time.time() - path.stat().st_mtime > _ORPHAN_SECONDS:
                         path.unlink()
 
-    def _map(self, path: Path, length: int, checksum: int) -> tuple[Run, _Stamp] | None:
+    def _map(self, path: Path, length: int, checksum: int) -> _OpenRun | None:
         try:
             stamp = _stamp(path)
             if stamp is None or stamp.size != length:
@@ -110,7 +107,7 @@ class Shelf:
             mapped = _mapped(path)
             if len(mapped) != length or blob_checksum(mapped) != checksum:
                 return None
-            return from_blob(mapped), stamp
+            return _OpenRun(from_blob(mapped), mapped, stamp)
         except (OSError, ValueError, DamagedRun):
             return None
 
@@ -121,6 +118,22 @@ class _Stamp(NamedTuple):
     size: int
     inode: int
     modified_ns: int
+
+
+class _OpenRun(NamedTuple):
+    """A run in use, with its file unless it lies in memory."""
+
+    run: Run
+    file: mmap.mmap | None = None
+    stamp: _Stamp | None = None
+
+    def is_unchanged(self, path: Path) -> bool:
+        """Whether the bytes are still those that were verified."""
+        if self.file is None:
+            return True
+        # The mapped file is asked for its size, not the name: a file may be cut short and deleted, while
+        # one that is only deleted stays mapped as it was.
+        return self.file.size() == len(self.file) and _stamp(path) in (self.stamp, None)
 
 
 def _stamp(path: Path) -> _Stamp | None:
@@ -148,8 +161,18 @@ def shelf_for(query_id: str, bucket: int) -> Shelf:
     folder = Path(root) / "watersmeet" / query_id / str(bucket)
     shelf = _shelves.get(folder)
     if shelf is None:
+        _allow_many_files()
         shelf = _shelves[folder] = Shelf(folder)
         if len(_shelves) > _OPEN_BUCKETS:
             _shelves.popitem(last=False)
     _shelves.move_to_end(folder)
     return shelf
+
+
+def _allow_many_files() -> None:
+    """Every mapped run holds a file open, and the usual limit of 1,024 is meant to be raised by programs."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
