@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import watersmeet.kernel.gather as gather_module
 from harness.kernel import plan_for
-from watersmeet.kernel import results
 from watersmeet.kernel.gather import gather
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import encode_keys
@@ -86,7 +86,7 @@ def test_columns_that_are_not_kept_still_count_rows() -> None:
 
 def test_one_large_row_among_small_ones_does_not_make_a_huge_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text column of a block holds at most 2 GB, and the row a hot key repeats may be the largest."""
-    monkeypatch.setattr(results, "_BLOCK_BYTES", 1 << 20)
+    monkeypatch.setattr(gather_module, "_MOST_BYTES", 1 << 20)
     numbers = iter(range(100))
     join = MultiwayJoin.from_plan(plan_for([10, 10]), lambda: str(next(numbers)))
     large = 100_000

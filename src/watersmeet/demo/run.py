@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _POLL_SECONDS = 0.25
+_MOST_BUCKETS = 8
 
 
 def run(scenario: Scenario, cores: int | None = None) -> bool:
@@ -63,7 +64,9 @@ def _query(scenario: Scenario, spark: SparkSession, folder: Path) -> Query:
         )
         for feed in scenario.feeds
     ]
-    return join(*streams, on=scenario.key)
+    # As many as can be worked on at once. A query that may one day move to more cores needs more.
+    buckets = min(int(spark.conf.get("spark.sql.shuffle.partitions", "2")), _MOST_BUCKETS)
+    return join(*streams, on=scenario.key, buckets=buckets)
 
 
 def _execute(
