@@ -65,7 +65,7 @@ def _query(scenario: Scenario, spark: SparkSession, folder: Path) -> Query:
         for feed in scenario.feeds
     ]
     # As many as can be worked on at once. A query that may one day move to more cores needs more.
-    buckets = min(int(spark.conf.get("spark.sql.shuffle.partitions", "2")), _MOST_BUCKETS)
+    buckets = min(spark.sparkContext.defaultParallelism, _MOST_BUCKETS)
     return join(*streams, on=scenario.key, buckets=buckets)
 
 

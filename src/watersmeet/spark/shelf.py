@@ -6,8 +6,8 @@ also lie in local files that any worker maps without copying.
 
 A file is never trusted. Its name is a random id that is never used twice (two attempts of one batch
 write different files) and it appears by rename. Its checksum is verified when a worker first opens it and
-whenever its size, inode or modification time has changed since; the size comes first, because touching a
-page beyond the end of a mapped file kills the process. Whatever is missing, short or damaged is taken from
+whenever its size or modification time has changed since; the size comes first, because touching a page
+beyond the end of a mapped file kills the process. Whatever is missing, short or damaged is taken from
 RocksDB again. When the disk is full the blob stays in the worker's memory.
 """
 
@@ -45,7 +45,7 @@ class Shelf:
         """The run of that name, from memory, from its file, or from `fetch`."""
         path = self._folder / name
         cached = self._open.get(name)
-        if cached is not None and cached.is_unchanged(path):
+        if cached is not None and cached.is_unchanged():
             return cached.run
         mapped = self._map(path, length, checksum)
         if mapped is None:
@@ -68,8 +68,8 @@ class Shelf:
             self._folder.mkdir(parents=True, exist_ok=True)
             temporary.write_bytes(blob)
             temporary.rename(path)
-            file = _mapped(path)
-            opened = _OpenRun(from_blob(file), file, _stamp(path))
+            file = _File(path)
+            opened = _OpenRun(from_blob(_mapped(file)), file, _stamp(file))
         except OSError:
             # A full or unwritable disk costs speed, not results.
             with contextlib.suppress(OSError):
@@ -101,13 +101,14 @@ class Shelf:
 
     def _map(self, path: Path, length: int, checksum: int) -> _OpenRun | None:
         try:
-            stamp = _stamp(path)
-            if stamp is None or stamp.size != length:
+            file = _File(path)
+            stamp = _stamp(file)
+            if stamp.size != length:
                 return None
-            mapped = _mapped(path)
-            if len(mapped) != length or blob_checksum(mapped) != checksum:
+            mapped = _mapped(file)
+            if blob_checksum(mapped) != checksum:
                 return None
-            return _OpenRun(from_blob(mapped), mapped, stamp)
+            return _OpenRun(from_blob(mapped), file, stamp)
         except (OSError, ValueError, DamagedRun):
             return None
 
@@ -116,37 +117,44 @@ class _Stamp(NamedTuple):
     """By what a changed file is noticed."""
 
     size: int
-    inode: int
     modified_ns: int
 
 
+class _File:
+    """A file held open for as long as somebody refers to it, as its mapping is."""
+
+    def __init__(self, path: Path) -> None:
+        self.descriptor = os.open(path, os.O_RDONLY)
+
+    def __del__(self) -> None:
+        # Nothing to close when it could not be opened.
+        if hasattr(self, "descriptor"):
+            os.close(self.descriptor)
+
+
 class _OpenRun(NamedTuple):
-    """A run in use, with its file unless it lies in memory."""
+    """A run in use, with its open file unless it lies in memory."""
 
     run: Run
-    file: mmap.mmap | None = None
+    file: _File | None = None
     stamp: _Stamp | None = None
 
-    def is_unchanged(self, path: Path) -> bool:
-        """Whether the bytes are still those that were verified."""
-        if self.file is None:
-            return True
-        # The mapped file is asked for its size, not the name: a file may be cut short and deleted, while
-        # one that is only deleted stays mapped as it was.
-        return self.file.size() == len(self.file) and _stamp(path) in (self.stamp, None)
+    def is_unchanged(self) -> bool:
+        """Whether the bytes are still those that were verified.
+
+        The open file is asked, not its name: a file may be changed and then deleted or replaced, while one
+        that is only deleted stays mapped as it was.
+        """
+        return self.file is None or _stamp(self.file) == self.stamp
 
 
-def _stamp(path: Path) -> _Stamp | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return _Stamp(status.st_size, status.st_ino, status.st_mtime_ns)
+def _stamp(file: _File) -> _Stamp:
+    status = os.fstat(file.descriptor)
+    return _Stamp(status.st_size, status.st_mtime_ns)
 
 
-def _mapped(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+def _mapped(file: _File) -> mmap.mmap:
+    return mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ)
 
 
 _shelves: OrderedDict[Path, Shelf] = OrderedDict()
