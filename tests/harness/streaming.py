@@ -19,15 +19,19 @@ _names = count()
 
 def session_settings(scratch: Path) -> dict[str, str]:
     """The recommended settings for two cores, and what keeps a test session small and to itself."""
-    return wm.recommended_settings(cores=2) | {
+    recommended = wm.recommended_settings(cores=2)
+    java = "spark.driver.extraJavaOptions"
+    return recommended | {
+        # Tests end before the second compiler would pay for itself.
+        java: f"{recommended.get(java, '')} -XX:TieredStopAtLevel=1".strip(),
         "spark.driver.memory": "1g",
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Tests start and stop many queries; a poll every 10 ms is the default already, no batch waits longer.
-        "spark.sql.streaming.stopTimeout": "60s",
+        # On a busy machine a batch may be long.
+        "spark.sql.streaming.stopTimeout": "120s",
     }
 
 
