@@ -11,7 +11,7 @@ from watersmeet.query import JoinQuery
 SLICES_PER_WINDOW = 12
 
 # Buckets are fixed for the life of a checkpoint, partitions are not. Eight spread evenly over 1, 2, 4
-# or 8 partitions and keep the runs of a bucket large; docs/design/20261115-buckets.md has the figures.
+# or 8 partitions and keep the runs of a bucket large.
 DEFAULT_BUCKETS = 8
 
 
