@@ -1,5 +1,6 @@
 """Starting programs that are more than one process, and ending all of them."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -35,7 +36,8 @@ def start(module: str, *arguments: Any, log: Path, **variables: str) -> subproce
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """End the whole group at once, with no chance to tidy up."""
-    os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

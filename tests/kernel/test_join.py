@@ -169,10 +169,9 @@ def test_both_ends_of_a_window_count() -> None:
     assert kernel.batch([[Row((1,), 35, 5)], []]) == [(5, 2, 35), (5, 3, 35)]
 
 
-def test_partners_need_not_overlap_in_their_own_windows_alone() -> None:
-    """Three rows that meet at one instant though the first and last are two windows apart in no pair."""
+def test_all_rows_of_a_result_are_alive_at_one_instant() -> None:
+    """Each row meets the next one, and still the first and the last do not meet."""
     kernel = Kernel([10, 10, 10])
-    assert kernel.batch([[Row((1,), 0, 1)], [], [Row((1,), 10, 3)]]) == []
-    assert kernel.batch([[], [Row((1,), 5, 2)], []]) == [(1, 2, 3, 10)]
-    # A row that meets each of them but not both at once completes nothing.
-    assert kernel.batch([[], [Row((1,), 11, 4)], []]) == []
+    assert kernel.batch([[Row((1,), 0, 1)], [Row((1,), 8, 2)], [Row((1,), 11, 3)]]) == []
+    # One moment earlier there is an instant for all three, the last of the first row.
+    assert kernel.batch([[], [], [Row((1,), 10, 4)]]) == [(1, 2, 4, 10)]

@@ -178,6 +178,8 @@ def test_metrics_tell_what_happened_to_every_row(spark: SparkSession, tmp_path: 
     assert (a.rows, a.null_keys, a.null_times, a.future_times, a.late, a.live) == (5, 1, 2, 1, 0, 1)
     assert (b.rows, b.null_keys, b.null_times, b.future_times, b.late, b.live) == (2, 0, 0, 1, 0, 1)
     assert (first.batch, first.results, first.watermark_held_by) == (0, 1, "a")
+    assert first.rows_examined >= first.results
+    assert first.kernel_ms > 0
     assert b.newest == instant(5)
 
     # The watermark stands two seconds and a millisecond behind the newest row of a.

@@ -5,6 +5,7 @@ from a stale or damaged local file, state that depends on settings of the sessio
 The sink writes each batch exactly once, so a lost or doubled row has no other explanation than the join.
 """
 
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -37,12 +38,16 @@ def newest(folder: Path) -> int:
 
 def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario(tmp_path, WINDOWS, LATENESS, late_rows=True)
-    for partitions in (2, 5, 1):
-        spark.conf.set("spark.sql.shuffle.partitions", partitions)
-        scenario.feed(2)
-        to_sink(scenario.query(spark).to_dataframe(), tmp_path)
-        assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
-    spark.conf.set("spark.sql.shuffle.partitions", 2)
+    setting = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(setting)
+    try:
+        for partitions in (2, 5, 1):
+            spark.conf.set(setting, partitions)
+            scenario.feed(2)
+            to_sink(scenario.query(spark).to_dataframe(), tmp_path)
+            assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+    finally:
+        spark.conf.set(setting, before)
     assert sum(scenario.late()) > 10
 
 
@@ -50,7 +55,7 @@ def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSessio
 def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Twice: as soon as a batch has begun, and after its state is written but the batch is not complete."""
     scenario = Scenario(tmp_path, WINDOWS, LATENESS)
-    scenario.feed(7)
+    scenario.feed(10)
     state = tmp_path / "checkpoint" / "state" / "0"
 
     def begun() -> int | None:
@@ -63,31 +68,35 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSessi
         return batch if written and batch > committed(tmp_path) and batch >= 3 else None
 
     for moment in (begun, state_written):
-        batch = kill_at(moment, tmp_path)
-        assert planned(tmp_path) == batch, "the kill came too late"
-        assert committed(tmp_path) < batch
+        kill_at(moment, tmp_path)
+        assert committed(tmp_path) < planned(tmp_path), "no batch was in progress"
 
     to_sink(scenario.query(spark).to_dataframe(), tmp_path)
-    assert committed(tmp_path) >= 6
+    assert committed(tmp_path) >= 9
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
-def kill_at(moment: Callable[[], int | None], folder: Path) -> int:
-    """Run the program until the moment has come for some batch, and kill it then."""
+def kill_at(moment: Callable[[], int | None], folder: Path) -> None:
+    """Run the program until the moment has come for some batch, and kill it before it has passed."""
     log = folder / "application.log"
     arguments = (folder, ",".join(map(str, WINDOWS)), ",".join(map(str, LATENESS)), "local[2]")
-    process = programs.start("harness.application", *arguments, log=log)
-    deadline = time.monotonic() + 200
-    try:
-        while time.monotonic() < deadline:
-            assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
-            if (batch := moment()) is not None:
-                return batch
-            time.sleep(0.003)
-    finally:
-        if process.poll() is None:
+    for _ in range(3):
+        process = programs.start("harness.application", *arguments, log=log)
+        try:
+            wait_for(moment, process, log)
+        finally:
             programs.kill(process)
-    raise AssertionError(f"no batch came that far:\n{log.read_text()[-4000:]}")
+        if moment() is not None:
+            return
+    raise AssertionError("the moment was over each time before the program was dead")
+
+
+def wait_for(moment: Callable[[], int | None], process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 200
+    while moment() is None:
+        assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
+        assert time.monotonic() < deadline, f"no batch came that far:\n{log.read_text()[-4000:]}"
+        time.sleep(0.003)
 
 
 def run_files(spark: SparkSession, query_id: str) -> list[Path]:
