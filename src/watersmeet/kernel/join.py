@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.probe import EXAMINED, new_cursor, probe
+from watersmeet.kernel.reach import Reach, reach_of
 from watersmeet.kernel.results import Results, block_rows, collect
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Plan, ProbePath
@@ -98,31 +99,26 @@ class MultiwayJoin:
         order = self.paths[stream].order
         own = self.windows[stream].length
         lengths = np.array([self.windows[other].length for other in order], np.int64)
-        for head in fresh:
-            # Runs no row of the head can reach are not looked into.
-            in_reach = [
-                [
-                    stored
-                    for stored in visible[other]
-                    if stored.latest + self.windows[other].length >= head.earliest
-                    and stored.earliest <= head.latest + own
-                ]
-                for other in order
-            ]
-            if not all(in_reach):
-                continue
-            runs = [stored.run for group in in_reach for stored in group]
-            table = np.stack([run.addresses for run in runs])
-            bounds = np.cumsum([0] + [len(group) for group in in_reach])
-            head_table = head.run.addresses.reshape(1, -1)
+        reach = reach_of(fresh, own, [visible[other] for other in order], lengths)
+        if not reach.heads:
+            return
+        heads = np.stack([run.addresses for run in reach.heads])
+        runs = np.stack([run.addresses for run in reach.runs])
+        # Filled over all heads, since a block has its price however few results it holds.
+        found = np.empty((block_rows([*reach.heads, *reach.runs]), len(order) + 2), np.int64)
+        filled = 0
+        for head, (chosen, bounds) in enumerate(zip(reach.chosen, reach.bounds, strict=True)):
             cursor = new_cursor(len(order))
-            block = block_rows([head.run, *runs])
-            found = np.empty((block, len(order) + 2), np.int64)
             while True:
-                count = probe(head_table, table, bounds, lengths, own, cursor, found)
-                if count:
-                    self.counts.results += count
-                    yield from collect(stream, order, head.run, runs, bounds, found[:count])
-                if count < block:
+                filled = probe(heads, head, runs, chosen, bounds, lengths, own, cursor, found, filled)
+                if filled < len(found):
                     break
+                yield from self._collected(stream, reach, found)
+                filled = 0
             self.counts.examined += int(cursor[EXAMINED])
+        if filled:
+            yield from self._collected(stream, reach, found[:filled])
+
+    def _collected(self, stream: int, reach: Reach, found: Any) -> Iterator[Results]:
+        self.counts.results += len(found)
+        return collect(stream, self.paths[stream].order, reach, found)

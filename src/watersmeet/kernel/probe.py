@@ -74,7 +74,7 @@ def _first_at_or_after(times: Any, low: int, high: int, wanted: int) -> int:
 
 @njit
 def _locate(
-    head: Any, runs: Any, first_run: Any, first_key: int, keys: Any, hits: Any, hit_count: Any
+    head: Any, runs: Any, chosen: Any, first_run: Any, first_key: int, keys: Any, hits: Any, hit_count: Any
 ) -> int:
     """Find a block of head keys in every window; returns how many keys every window holds.
 
@@ -92,7 +92,7 @@ def _locate(
         for i in range(alive):
             hit_count[keys[i] - first_key, level] = 0
         for r in range(first_run[level], first_run[level + 1]):
-            run = runs[r]
+            run = runs[chosen[r]]
             hashes = u64_at(run[_HASHES], np.int64(run[_KEY_COUNT]))
             rows = i64_at(run[_ROWS], np.int64(run[_KEY_COUNT]) + 1)
             shift = run[_SHIFT]
@@ -108,7 +108,7 @@ def _locate(
                     if not verify or _same_bytes(head, key, run, at):
                         place = key - first_key
                         j = first_run[level] + hit_count[place, level]
-                        hits[place, j, 0] = r
+                        hits[place, j, 0] = chosen[r]
                         hits[place, j, 1] = rows[at]
                         hits[place, j, 2] = rows[at + 1]
                         hit_count[place, level] += 1
@@ -124,29 +124,43 @@ def _locate(
     return alive
 
 
-@compiled(U64_TABLE, U64_TABLE, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE)
+@compiled(
+    U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64
+)
 def probe(
-    head_table: Any, runs: Any, first_run: Any, windows: Any, head_window: int, cursor: Any, out: Any
+    heads: Any,
+    head_number: int,
+    runs: Any,
+    chosen: Any,
+    first_run: Any,
+    windows: Any,
+    head_window: int,
+    cursor: Any,
+    out: Any,
+    filled: int,
 ) -> int:
-    """Fill `out` with combinations and return how many there are; fewer than it holds means done.
+    """Append combinations to `out` and return how many it holds then; less than all it can hold means done.
 
     Args:
-        head_table: One row, the head run.
-        runs: The visible runs of all windows, window by window in probe order.
-        first_run: Where the runs of each window start in `runs`, and one past the last.
+        heads: Runs of new rows.
+        head_number: Which of them looks for partners.
+        runs: Runs of the other windows.
+        chosen: Which of them to look into, window by window in probe order.
+        first_run: Where the runs of each window start in `chosen`, and one past the last.
         windows: The window lengths in probe order, microseconds.
         head_window: The window length of the head's stream.
         cursor: From `new_cursor`; kept between calls.
-        out: One row per combination: head row, then per window run * 2**32 + row, then the result time.
+        out: One row per combination: for the head and then per window run * 2**32 + row, then the result time.
+        filled: How many combinations `out` holds already.
     """
     levels = len(windows)
     deepest = levels - 1
-    head = head_table[0]
+    head = heads[head_number]
     key_count = np.int64(head[_KEY_COUNT])
     key_rows = i64_at(head[_ROWS], key_count + 1)
     head_times = i64_at(head[_TIMES], np.int64(head[_ROW_COUNT]))
     keys = np.empty(_BLOCK, np.int64)
-    hits = np.empty((_BLOCK, len(runs), 3), np.int64)
+    hits = np.empty((_BLOCK, len(chosen), 3), np.int64)
     hit_count = np.empty((_BLOCK, levels), np.int64)
     # Per level: which hit, which row of it, where its rows end, and what is bound above the level.
     hit_at = np.empty(levels, np.int64)
@@ -155,13 +169,12 @@ def probe(
     start = np.empty(levels + 1, np.int64)
     end = np.empty(levels + 1, np.int64)
     capacity = len(out)
-    filled = 0
     examined = cursor[EXAMINED]
     resume = cursor[CURSOR_INSIDE] == 1
     first_key = cursor[CURSOR_KEY]
 
     while first_key < key_count:
-        alive = _locate(head, runs, first_run, first_key, keys, hits, hit_count)
+        alive = _locate(head, runs, chosen, first_run, first_key, keys, hits, hit_count)
         for i in range(alive):
             key = keys[i]
             mine = hits[key - first_key]
@@ -219,7 +232,7 @@ def probe(
                         row_at[level] = 0
                         row_stop[level] = 0
                         continue
-                    out[filled, 0] = row
+                    out[filled, 0] = (head_number << 32) | row
                     for above in range(levels):
                         owner = mine[first_run[above] + hit_at[above], 0]
                         out[filled, above + 1] = (owner << 32) | row_at[above]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.gather import TooManyBytes, gather
+from watersmeet.kernel.reach import Reach
 from watersmeet.kernel.run import Run
 
 _ROW_BITS = 32
@@ -39,34 +40,28 @@ def block_rows(runs: Sequence[Run]) -> int:
     return int(min(_BLOCK_ROWS, max(1, _BLOCK_BYTES // max(1, widest))))
 
 
-def collect(
-    stream: int, order: Sequence[int], head: Run, runs: Sequence[Run], bounds: Any, found: Any
-) -> Iterator[Results]:
+def collect(stream: int, order: Sequence[int], reach: Reach, found: Any) -> Iterator[Results]:
     """Fetch the rows of the combinations `probe` found, in as many blocks as their size asks for.
 
     Args:
-        stream: The head's stream.
+        stream: The heads' stream.
         order: The streams probed, in probe order.
-        head: The head run.
-        runs: The runs probed, stream by stream in probe order.
-        bounds: Where the runs of each stream start in `runs`, and one past the last.
+        reach: The heads and the runs that were probed.
         found: What `probe` wrote.
     """
     try:
-        yield _fetch(stream, order, head, runs, bounds, found)
+        yield _fetch(stream, order, reach, found)
     except TooManyBytes:
         half = len(found) // 2
-        yield from collect(stream, order, head, runs, bounds, found[:half])
-        yield from collect(stream, order, head, runs, bounds, found[half:])
+        yield from collect(stream, order, reach, found[:half])
+        yield from collect(stream, order, reach, found[half:])
 
 
-def _fetch(
-    stream: int, order: Sequence[int], head: Run, runs: Sequence[Run], bounds: Any, found: Any
-) -> Results:
+def _fetch(stream: int, order: Sequence[int], reach: Reach, found: Any) -> Results:
     fetched: list[Any] = [None] * (len(order) + 1)
-    fetched[stream] = gather([head], np.zeros(len(found), np.int64), np.ascontiguousarray(found[:, 0]))
+    fetched[stream] = gather(reach.heads, found[:, 0] >> _ROW_BITS, found[:, 0] & _ROW_MASK)
     for level, other in enumerate(order):
-        places = np.ascontiguousarray(found[:, level + 1])
-        first, last = bounds[level], bounds[level + 1]
-        fetched[other] = gather(runs[first:last], (places >> _ROW_BITS) - first, places & _ROW_MASK)
+        places = found[:, level + 1]
+        first, last = reach.first_run[level], reach.first_run[level + 1]
+        fetched[other] = gather(reach.runs[first:last], (places >> _ROW_BITS) - first, places & _ROW_MASK)
     return Results(tuple(fetched), np.ascontiguousarray(found[:, -1]))

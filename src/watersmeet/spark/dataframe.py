@@ -1,7 +1,10 @@
 """From a plan to a DataFrame.
 
-    source -> guard time -> withWatermark -> mapInArrow(pack) -> union -> groupBy(label)
+    source -> mapInArrow(pack) -> withWatermark -> union -> groupBy(label)
            -> transformWithStateInPandas(join) -> observe metrics -> results
+
+The watermark is taken from the packed rows: they carry the newest time among theirs, so Spark looks at a
+few of them instead of every row, and times the guard sets aside never reach it.
 
 Plain inputs take the same way with `applyInArrow` in place of the stateful operator. Only DataFrame
 methods are used, so a Spark Connect session works like a classic one.
@@ -25,7 +28,7 @@ from watersmeet.plan.identity import identity
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.duration import to_us
 from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, metric_fields, observation
-from watersmeet.spark.pack import FUTURE, PACKED_SCHEMA
+from watersmeet.spark.pack import NEWEST, PACKED_SCHEMA
 from watersmeet.spark.processor import RESULT_TIME
 from watersmeet.spark.settings import refuse_unsafe_settings
 from watersmeet.spark.ship import batch_function, pack_function, stateful_processor
@@ -47,10 +50,7 @@ def join_dataframe(plan: Plan) -> DataFrame:
     prepared = [_prepare(query, index) for index in range(len(query.streams))]
     task = JoinTask(_without_sources(plan), tuple(spec for _, spec in prepared), json.dumps(identity(plan)))
     packed = [
-        _watermarked(source, query.streams[index], spec, streaming=streaming).mapInArrow(
-            pack_function(task, index), PACKED_SCHEMA
-        )
-        for index, (source, spec) in enumerate(prepared)
+        _packed(source, task, index, streaming=streaming) for index, (source, _) in enumerate(prepared)
     ]
     groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
     schema = _output_schema(query)
@@ -88,22 +88,20 @@ def _prepare(query: JoinQuery, index: int) -> tuple[DataFrame, StreamTask]:
     source: DataFrame = stream.source
     types = {field.name: field.dataType for field in source.schema.fields}
     kept = query.selected[index]
-    columns: list[Column] = [
-        (_guarded_time(stream) if name == stream.time else _column(name)).alias(f"c{i}")
-        for i, name in enumerate(kept)
-    ]
+    columns = list(kept)
 
-    def place(name: str, expression: Column | None = None) -> int:
-        if name in kept and expression is None:
-            return kept.index(name)
-        columns.append((_column(name) if expression is None else expression).alias(f"c{len(columns)}"))
-        return len(columns) - 1
+    def place(name: str) -> int:
+        if name not in columns:
+            columns.append(name)
+        return columns.index(name)
 
     key = tuple(place(name) for name in query.keys[index])
-    time = place(stream.time, None if stream.time in kept else _guarded_time(stream))
+    time = place(stream.time)
     fields_kept = StructType([StructField(name, types[name], True) for name in kept])
     schema = to_arrow_schema(fields_kept, timezone="UTC")
-    return source.select(*columns), StreamTask(stream.name, schema, key, time)
+    max_future_us = None if stream.max_future is None else to_us(stream.max_future)
+    picked = source.select(*[_column(name).alias(f"c{i}") for i, name in enumerate(columns)])
+    return picked, StreamTask(stream.name, schema, key, time, max_future_us)
 
 
 def _column(name: str) -> Column:
@@ -111,21 +109,14 @@ def _column(name: str) -> Column:
     return F.col(f"`{escaped}`")
 
 
-def _guarded_time(stream: Stream) -> Column:
-    """The time, or a mark for a time so far ahead that the watermark would leave everything behind."""
-    time = _column(stream.time)
-    if stream.max_future is None:
-        return time
-    limit = F.timestamp_micros(F.unix_micros(F.current_timestamp()) + F.lit(to_us(stream.max_future)))
-    return F.when(time > limit, F.timestamp_micros(F.lit(FUTURE))).otherwise(time)
-
-
-def _watermarked(source: DataFrame, stream: Stream, spec: StreamTask, *, streaming: bool) -> DataFrame:
-    if not streaming:
-        return source
-    # One millisecond more than declared: a row exactly as late as allowed must stay ahead of the watermark.
-    delay_ms = -(-stream.lateness_us // 1000) + 1
-    return source.withWatermark(f"c{spec.time}", f"{delay_ms} milliseconds")
+def _packed(source: DataFrame, task: JoinTask, index: int, *, streaming: bool) -> DataFrame:
+    packed = source.mapInArrow(pack_function(task, index), PACKED_SCHEMA)
+    if streaming:
+        # One millisecond more than declared: a row exactly as late as allowed must stay ahead of the watermark.
+        delay_ms = -(-task.plan.query.streams[index].lateness_us // 1000) + 1
+        packed = packed.withWatermark(NEWEST, f"{delay_ms} milliseconds")
+    # Gone after this, so that Spark does not judge a whole blob late by its newest row.
+    return packed.drop(NEWEST)
 
 
 def _output_schema(query: JoinQuery) -> StructType:

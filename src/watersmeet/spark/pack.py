@@ -3,10 +3,11 @@
 Spark hands a stateful Python operator its input row by row. Packed, an operator of eight buckets sees a
 few dozen rows per batch instead of half a million, and the shuffle moves them as they are.
 
-    (k, ts, payload) ...  ->  (label, stream, blob)     blob: Arrow IPC, sorted by nothing, one bucket
+    (k, ts, payload) ...  ->  (label, stream, blob, newest)     blob: Arrow IPC, sorted by nothing, one bucket
 
 Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. They
-are counted, and the counts go to the ledger group with the newest time seen.
+are counted, and the counts go to the ledger group with the newest time seen. That time is also what Spark's
+watermark follows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from time import time_ns
 from typing import Any
 
 import numpy as np
@@ -23,12 +25,9 @@ import pyarrow.compute as pc
 from watersmeet.kernel.keys import encode_keys
 from watersmeet.spark.task import JoinTask, StreamTask
 
-PACKED_SCHEMA = "label int, stream int, blob binary"
+NEWEST = "newest"
+PACKED_SCHEMA = f"label int, stream int, blob binary, {NEWEST} timestamp"
 HASH_COLUMN = "__hash"
-
-# The query marks times beyond the guard with the smallest timestamp there is: a null would do as well
-# for the watermark, but could not be told from a null in the data.
-FUTURE = -(1 << 63)
 
 # Arrow batches are collected up to this size before they are split, so that a stream of small batches
 # does not become a stream of tiny blobs.
@@ -63,17 +62,18 @@ def pack(
     labels = task.labels
     report = Report(stream)
     packed = _Packed()
-    if heartbeat:
-        for label in labels:
-            packed.add(label, stream, None)
     for chunk in _chunks(batches):
         usable = _usable(chunk, spec, report)
         if usable.num_rows:
             for bucket, blob in _split(usable, spec, task.plan.buckets):
                 packed.add(labels[bucket], stream, blob)
-            yield packed.take()
-    packed.add(task.ledger, stream, report.to_bytes())
-    yield packed.take()
+            yield packed.take(report.newest)
+    if heartbeat:
+        for label in labels:
+            packed.add(label, stream, None)
+    if heartbeat or report.rows:
+        packed.add(task.ledger, stream, report.to_bytes())
+        yield packed.take(report.newest)
 
 
 class _Packed:
@@ -89,12 +89,13 @@ class _Packed:
         self.streams.append(stream)
         self.blobs.append(blob)
 
-    def take(self) -> pa.RecordBatch:
+    def take(self, newest: int | None) -> pa.RecordBatch:
         batch = pa.record_batch(
             {
                 "label": pa.array(self.labels, pa.int32()),
                 "stream": pa.array(self.streams, pa.int32()),
                 "blob": pa.array(self.blobs, pa.binary()),
+                NEWEST: pa.array([newest] * len(self.labels), pa.timestamp("us", tz="UTC")),
             }
         )
         self.__init__()  # type: ignore[misc]
@@ -121,11 +122,11 @@ def _usable(batch: pa.RecordBatch, spec: StreamTask, report: Report) -> pa.Recor
     time = batch.column(spec.time).cast(pa.int64())
     good = time.is_valid()
     report.null_times += time.null_count
-    future = pc.fill_null(pc.equal(time, FUTURE), False)
-    if pc.any(future).as_py():
-        report.future_times += pc.sum(future).as_py()
+    if spec.max_future_us is not None:
+        future = pc.fill_null(pc.greater(time, time_ns() // 1000 + spec.max_future_us), False)
+        report.future_times += pc.sum(future).as_py() or 0
         good = pc.and_(good, pc.invert(future))
-    # Spark's watermark follows every row with a usable time, whatever its key.
+    # The watermark follows every row with a usable time, whatever its key.
     newest = pc.max(time.filter(good)).as_py()
     if newest is not None:
         report.newest = newest if report.newest is None else max(report.newest, newest)

@@ -20,7 +20,7 @@ from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.metrics import METRICS_COLUMN, metrics_type
 from watersmeet.spark.pack import unpack
 from watersmeet.spark.shelf import shelf_for
-from watersmeet.spark.state import BucketState
+from watersmeet.spark.state import MANIFEST, BucketState
 from watersmeet.spark.task import JoinTask
 
 if TYPE_CHECKING:
@@ -114,19 +114,17 @@ def grouped_blobs(frames: Iterator[pd.DataFrame]) -> dict[int, list[Any]]:
 class JoinProcessor:
     """What happens inside Spark's operator; `spark.ship` wraps it for pickling."""
 
-    def __init__(self, task: JoinTask, handle: Any, manifests: Any, runs: Any) -> None:
+    def __init__(self, task: JoinTask, handle: Any, blobs: Any) -> None:
         """Prepare what all groups share.
 
         Args:
             task: The join.
             handle: Spark's handle, for timers.
-            manifests: The value state with the manifest of the current group.
-            runs: The map state with its runs.
+            blobs: The map state of the current group.
         """
         self._task = task
         self._handle = handle
-        self._manifests = manifests
-        self._runs = runs
+        self._blobs = blobs
         self._output = OutputRows(task)
         self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
 
@@ -155,8 +153,7 @@ class JoinProcessor:
         context = TaskContext.get()
         query_id = (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"
         state = BucketState(
-            self._manifests,
-            self._runs,
+            self._blobs,
             shelf_for(query_id, bucket),
             self._task.identity,
             len(self._task.streams),
@@ -195,7 +192,7 @@ class JoinProcessor:
 
     def _ledger(self, reports: dict[int, list[Any]]) -> dict[str, int | None]:
         """Check that the checkpoint is ours, and add up what the pack tasks saw."""
-        stored = self._manifests.get()
+        stored = self._blobs.getValue(MANIFEST)
         fresh: dict[str, Any] = {"identity": self._task.identity, "newest": {}}
         books: dict[str, Any] = json.loads(stored[0]) if stored is not None else fresh
         refuse_other_query(books["identity"], self._task.identity)
@@ -212,7 +209,7 @@ class JoinProcessor:
             # A stream that has sent nothing yet holds the watermark at its start.
             values["holder"] = next(i for i in range(len(self._task.streams)) if i not in lags)
         books["identity"] = self._task.identity
-        self._manifests.update((json.dumps(books).encode(),))
+        self._blobs.updateValue(MANIFEST, (json.dumps(books).encode(),))
         return values
 
 

@@ -48,6 +48,20 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         # Large Arrow batches, cut by rows only: a limit in bytes is measured again for every row.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
         "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
+        # The streams are read side by side, so each needs only a share of the cores. By default Spark cuts
+        # every file into one piece per core, and a file of one row group gives tasks with nothing to read.
+        "spark.sql.files.minPartitionNum": str(max(1, cores // 2)),
+        # The default starts a process to set the permissions of every metadata file on a local disk, some
+        # twenty per batch.
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        # Streams of one schema share the code Spark generates, and its compilation, unless the name of every
+        # class is made unique.
+        "spark.sql.codegen.useIdInClassName": "false",
+        # Packing and joining share their Python workers only if this is set the same for both, and for a
+        # stateful operator it is always off.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
         # Workers are forked from a process that has the kernels loaded.
         "spark.python.daemon.module": "watersmeet.spark.daemon",
         "spark.driver.extraJavaOptions": _JAVA,

@@ -56,27 +56,23 @@ class Shelf:
                     "the state store returned other bytes than were written.",
                     "restore the checkpoint from a copy.",
                 )
-            return self.put(name, blob)
+            self.put(name, blob)
+            mapped = self._map(path, length, checksum) or _OpenRun(from_blob(blob))
         self._open[name] = mapped
         return mapped.run
 
-    def put(self, name: str, blob: bytes) -> Run:
-        """Keep a blob under a new name and open it."""
+    def put(self, name: str, blob: bytes) -> None:
+        """Write a blob under a new name, for whichever worker needs it next."""
         path = self._folder / name
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             temporary.write_bytes(blob)
             temporary.rename(path)
-            file = _File(path)
-            opened = _OpenRun(from_blob(_mapped(file)), file, _stamp(file))
         except OSError:
             # A full or unwritable disk costs speed, not results.
             with contextlib.suppress(OSError):
                 temporary.unlink()
-            opened = _OpenRun(from_blob(blob))
-        self._open[name] = opened
-        return opened.run
 
     def keep_only(self, names: set[str], removed: list[str]) -> None:
         """Close and delete the runs that left the window, and now and then sweep the folder.

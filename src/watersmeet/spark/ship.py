@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from watersmeet.spark.state import MANIFEST_SCHEMA, RUN_KEY_SCHEMA, RUN_SCHEMA
+from watersmeet.spark.state import KEY_SCHEMA, VALUE_SCHEMA
 from watersmeet.spark.task import JoinTask
 
 _DRIVER_HINT = (
@@ -65,14 +65,13 @@ def stateful_processor(task: JoinTask) -> Any:
 
     load = _loader()
     pickled = pickle.dumps(task)
-    manifest_schema, run_key_schema, run_schema = MANIFEST_SCHEMA, RUN_KEY_SCHEMA, RUN_SCHEMA
+    key_schema, value_schema = KEY_SCHEMA, VALUE_SCHEMA
 
     class JoinOperator(StatefulProcessor):
         def init(self, handle: Any) -> None:
             # Spark also calls this on the driver to learn the state's schema; that must stay cheap.
             self.handle = handle
-            self.manifests = handle.getValueState("manifest", manifest_schema)
-            self.runs = handle.getMapState("runs", run_key_schema, run_schema)
+            self.blobs = handle.getMapState("blobs", key_schema, value_schema)
             self.made = None
 
         def processor(self) -> Any:
@@ -81,7 +80,7 @@ def stateful_processor(task: JoinTask) -> Any:
             if self.made is None:
                 module = load("watersmeet.spark.processor")
                 task = pickle.loads(pickled)  # noqa: S301
-                self.made = module.JoinProcessor(task, self.handle, self.manifests, self.runs)
+                self.made = module.JoinProcessor(task, self.handle, self.blobs)
             return self.made
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803

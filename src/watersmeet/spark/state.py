@@ -1,10 +1,11 @@
-"""The durable state of one bucket: a manifest and the blobs it lists.
+"""The durable state of one bucket: a map with a manifest and the blobs it lists.
 
-    manifest   one value: identity of the query, the runs of every window, the timer
-    runs       map of run id -> blob
+    "manifest"   identity of the query, the runs of every window, the timer
+    run id       blob
 
 A batch reads the manifest, puts the new blobs, removes the expired ones and writes the manifest, so the
-cost follows the batch. All of it is committed by Spark together with the batch, or not at all.
+cost follows the batch. All of it is committed by Spark together with the batch, or not at all. It is one
+map because every state variable costs Spark some milliseconds per task.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.spark.shelf import Shelf
 
-MANIFEST_SCHEMA = "manifest binary"
-RUN_KEY_SCHEMA = "id string"
-RUN_SCHEMA = "blob binary"
+KEY_SCHEMA = "id string"
+VALUE_SCHEMA = "blob binary"
+MANIFEST = ("manifest",)
 
 
 @dataclass
@@ -53,14 +54,11 @@ class Manifest:
 class BucketState:
     """Reads and writes the state of one bucket through Spark's state handles."""
 
-    def __init__(
-        self, manifest_state: Any, run_state: Any, shelf: Shelf, identity: str, streams: int
-    ) -> None:
-        """Load the manifest of the current group."""
-        self._manifest_state = manifest_state
-        self._run_state = run_state
+    def __init__(self, blobs: Any, shelf: Shelf, identity: str, streams: int) -> None:
+        """Load the manifest of the current group from Spark's map state."""
+        self._blobs = blobs
         self._shelf = shelf
-        stored = manifest_state.get()
+        stored = blobs.getValue(MANIFEST)
         self.manifest = (
             pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
             if stored is not None
@@ -89,7 +87,7 @@ class BucketState:
             added, removed = window.take_changes()
             for stored in added:
                 blob = to_blob(stored.run)
-                self._run_state.updateValue((stored.id,), (blob,))
+                self._blobs.updateValue((stored.id,), (blob,))
                 self._shelf.put(stored.id, blob)
                 entries.append(
                     RunEntry(
@@ -104,14 +102,14 @@ class BucketState:
                     )
                 )
             for name in removed:
-                self._run_state.removeKey((name,))
+                self._blobs.removeKey((name,))
             gone = set(removed)
             entries[:] = [entry for entry in entries if entry.id not in gone]
             all_removed += removed
         self.manifest.identity = identity
         names = {entry.id for entries in self.manifest.windows for entry in entries}
         self._shelf.keep_only(names, all_removed)
-        self._manifest_state.update((pickle.dumps(self.manifest),))
+        self._blobs.updateValue(MANIFEST, (pickle.dumps(self.manifest),))
 
     def rows(self, stream: int) -> int:
         """Rows stored of one stream."""
@@ -123,7 +121,7 @@ class BucketState:
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
         run = self._shelf.get(
-            entry.id, entry.length, entry.checksum, lambda: self._run_state.getValue((entry.id,))[0]
+            entry.id, entry.length, entry.checksum, lambda: self._blobs.getValue((entry.id,))[0]
         )
         return run if run.columns.schema.equals(schema) else with_columns(run, schema)
 

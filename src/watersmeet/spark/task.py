@@ -19,12 +19,14 @@ class StreamTask:
         kept: The Arrow schema of the stored columns, which come first in every batch.
         key: Positions of the key columns in a batch.
         time: Position of the time column.
+        max_future_us: How far ahead of the clock a time may be; None trusts every time.
     """
 
     name: str
     kept: pa.Schema
     key: tuple[int, ...]
     time: int
+    max_future_us: int | None
 
 
 @dataclass(frozen=True)
