@@ -20,14 +20,14 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructField, StructType, TimestampType
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType, TimestampType
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.plan import Plan
 from watersmeet.plan.identity import identity
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.duration import to_us
-from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, metric_fields, observation
+from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, observation
 from watersmeet.spark.pack import NEWEST, PACKED_SCHEMA
 from watersmeet.spark.processor import RESULT_TIME
 from watersmeet.spark.settings import refuse_unsafe_settings
@@ -127,8 +127,7 @@ def _output_schema(query: JoinQuery) -> StructType:
         types = {field.name: field.dataType for field in stream.source.schema.fields}
         output.append(StructField(stream.name, StructType([StructField(n, types[n], True) for n in kept])))
     output.append(StructField(RESULT_TIME, TimestampType()))
-    counters = [StructField(name, LongType()) for name in metric_fields(len(query.streams))]
-    output.append(StructField(METRICS_COLUMN, StructType(counters)))
+    output.append(StructField(METRICS_COLUMN, ArrayType(LongType())))
     return StructType(output)
 
 

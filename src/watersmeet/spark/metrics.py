@@ -1,9 +1,10 @@
 """Metrics: counted by the operator, carried by `DataFrame.observe`, read from the query's progress.
 
-Every group reports one row per batch in a struct column of the operator's output; the row has no result
-time and is filtered out after the observation. The observation is a single aggregate that collects the
-few reports and adds them up at the end: one aggregate per number would be evaluated for every result, and
-took a third of Spark's time when we measured it.
+Every group reports one row per batch in a column of the operator's output; the row has no result time
+and is filtered out after the observation. The observation is a single aggregate that collects the few
+reports and adds them up at the end: one aggregate per number would be evaluated for every result, and took
+a third of Spark's time when we measured it. A report is a list of numbers rather than a struct, since an
+Arrow struct that is null still carries room for all its fields, for every result.
 
 Numbers about the batch (rows, results) are sums over the groups. Numbers about the state (live tuples,
 bytes) are sums over all buckets, and null in the rare batch in which some bucket did not report: a batch
@@ -15,8 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -33,45 +32,47 @@ _HOLDER = "holder"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
-def metric_fields(streams: int) -> list[str]:
-    """The fields of the struct a group reports, all 64-bit integers."""
+def metric_names(streams: int) -> list[str]:
+    """What the numbers of a report mean, in their order."""
     per_stream = [f"{name}_{i}" for i in range(streams) for name in (*_SUMS, *_STATE, _NEWEST)]
     return [*_TOTALS, *per_stream, _HOLDER]
-
-
-def metrics_type(streams: int) -> pa.DataType:
-    """The Arrow type of that struct."""
-    return pa.struct([(name, pa.int64()) for name in metric_fields(streams)])
 
 
 def observation(names: tuple[str, ...], buckets: int) -> Column:
     """The one aggregate to observe: a struct with totals and one struct per stream."""
     from pyspark.sql import functions as F
 
-    # Named inside a lambda, the collected list is one aggregate however often the sums refer to it.
-    collected = F.array(F.collect_list(F.col(METRICS_COLUMN)))
-    summed = F.transform(collected, lambda reports: _summary(reports, names, buckets))
-    return F.get(summed, F.lit(0)).alias(_OBSERVED)
+    nothing = F.array_repeat(F.lit(None).cast("bigint"), len(metric_names(len(names))))
+    totals = F.aggregate(
+        F.collect_list(F.col(METRICS_COLUMN)),
+        nothing,
+        lambda sums, report: F.zip_with(sums, report, lambda sum_, x: F.coalesce(sum_ + x, sum_, x)),
+    )
+    # Named inside a lambda, the sums are computed once however often they are referred to.
+    summary = F.transform(F.array(totals), lambda sums: _summary(sums, names, buckets))
+    return F.get(summary, F.lit(0)).alias(_OBSERVED)
 
 
-def _summary(reports: Column, names: tuple[str, ...], buckets: int) -> Column:
+def _summary(sums: Column, names: tuple[str, ...], buckets: int) -> Column:
     from pyspark.sql import functions as F
 
-    def total(name: str) -> Column:
-        return F.aggregate(
-            reports, F.lit(0).cast("bigint"), lambda sum_, r: sum_ + F.coalesce(r.getField(name), F.lit(0))
-        )
+    places = {name: place for place, name in enumerate(metric_names(len(names)))}
 
-    def greatest(name: str) -> Column:
-        return F.array_max(F.transform(reports, lambda report: report.getField(name)))
+    def reported(name: str) -> Column:
+        """Null if no group has reported it."""
+        return F.get(sums, F.lit(places[name]))
+
+    def total(name: str) -> Column:
+        return F.coalesce(reported(name), F.lit(0))
 
     def of_stream(i: int) -> Column:
-        sums = [total(f"{kind}_{i}").alias(kind) for kind in _SUMS]
         everywhere = total("buckets") == F.lit(buckets)
+        counts = [total(f"{kind}_{i}").alias(kind) for kind in _SUMS]
         state = [F.when(everywhere, total(f"{kind}_{i}")).alias(kind) for kind in _STATE]
-        return F.struct(*sums, *state, greatest(f"{_NEWEST}_{i}").alias(_NEWEST))
+        # Only the ledger reports it, so the sum is the value.
+        return F.struct(*counts, *state, reported(f"{_NEWEST}_{i}").alias(_NEWEST))
 
-    holder = F.get(F.array(*[F.lit(name) for name in names]), greatest(_HOLDER).cast("int"))
+    holder = F.get(F.array(*[F.lit(name) for name in names]), reported(_HOLDER).cast("int"))
     return F.struct(
         total("results").alias("results"),
         total("rows_examined").alias("rows_examined"),

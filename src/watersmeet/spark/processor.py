@@ -17,7 +17,7 @@ from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.results import Results
 from watersmeet.plan.identity import difference
 from watersmeet.spark.frames import arrow_frame
-from watersmeet.spark.metrics import METRICS_COLUMN, metrics_type
+from watersmeet.spark.metrics import METRICS_COLUMN, metric_names
 from watersmeet.spark.pack import unpack
 from watersmeet.spark.shelf import shelf_for
 from watersmeet.spark.state import MANIFEST, BucketState
@@ -36,7 +36,8 @@ class OutputRows:
         """Work out the schema once."""
         # A stream of which the query keeps nothing has no column.
         self._kept = {i: pa.struct(list(s.kept)) for i, s in enumerate(task.streams) if len(s.kept)}
-        self._metrics = metrics_type(len(task.streams))
+        self._metrics = pa.list_(pa.int64())
+        self._metric_names = metric_names(len(task.streams))
         self._time = pa.timestamp("us", tz="UTC")
         self._names = [*(task.streams[i].name for i in self._kept), RESULT_TIME, METRICS_COLUMN]
 
@@ -52,8 +53,8 @@ class OutputRows:
     def metrics(self, values: dict[str, int | None]) -> pa.RecordBatch:
         """One row of metrics."""
         empty = [pa.nulls(1, kind) for kind in self._kept.values()]
-        row = pa.array([values], self._metrics)
-        return pa.record_batch([*empty, pa.nulls(1, self._time), row], self._names)
+        report = pa.array([[values.get(name) for name in self._metric_names]], self._metrics)
+        return pa.record_batch([*empty, pa.nulls(1, self._time), report], self._names)
 
 
 class Stopwatch:

@@ -74,7 +74,9 @@ def generate(workload: Workload, root: Path) -> None:
         random = np.random.default_rng([workload.seed, stream])
         for batch in range(workload.batches):
             path = folder / f"{batch:05}.parquet"
-            pq.write_table(_table(workload, batch, random), path, compression="lz4")
+            # Random values repeat too seldom for a dictionary.
+            table = _table(workload, batch, random)
+            pq.write_table(table, path, compression="lz4", use_dictionary=False)
             # The file source takes files by modification time.
             moment = 1_700_000_000 + batch
             os.utime(path, (moment, moment))
