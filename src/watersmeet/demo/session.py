@@ -28,9 +28,6 @@ from watersmeet.spark.settings import recommended_settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CHECKPOINT_FILES = (
-    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-)
 _LOG = "spark.log"
 _LOG_LINES_SHOWN = 15
 _STOP_SECONDS = 15
@@ -142,8 +139,6 @@ def _settings(folder: Path, cores: int | None) -> dict[str, str]:
         "spark.ui.enabled": "false",
         # Times are shown as they are in the data.
         "spark.sql.session.timeZone": "UTC",
-        # On a local disk the usual one starts programs (readlink, chmod): a hundred in every batch.
-        "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINT_FILES,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": " ".join(

@@ -124,9 +124,7 @@ def _locate(
     return alive
 
 
-@compiled(
-    U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64
-)
+@compiled(U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64)
 def probe(
     heads: Any,
     head_number: int,

@@ -49,9 +49,7 @@ def join_dataframe(plan: Plan) -> DataFrame:
         refuse_unsafe_settings(query.streams[0].source.sparkSession.conf)
     prepared = [_prepare(query, index) for index in range(len(query.streams))]
     task = JoinTask(_without_sources(plan), tuple(spec for _, spec in prepared), json.dumps(identity(plan)))
-    packed = [
-        _packed(source, task, index, streaming=streaming) for index, (source, _) in enumerate(prepared)
-    ]
+    packed = [_packed(source, task, index, streaming=streaming) for index, (source, _) in enumerate(prepared)]
     groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
     schema = _output_schema(query)
     if streaming:

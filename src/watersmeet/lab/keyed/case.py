@@ -98,7 +98,8 @@ def stream_through(
             for progress in query.recentProgress
             if "sink" in progress.observedMetrics
         ]
-    spark.stop()
+        # Before the folder goes, since the state store tidies up in the background.
+        spark.stop()
     return Outcome(sum(batch.results for batch in batches), seconds, batches)
 
 
