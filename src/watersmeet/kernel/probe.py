@@ -148,7 +148,7 @@ def probe(
         windows: The window lengths in probe order, microseconds.
         head_window: The window length of the head's stream.
         cursor: From `new_cursor`; kept between calls.
-        out: One row per combination: for the head and then per window run * 2**32 + row, then the result time.
+        out: One row per combination: run * 2**32 + row for the head and each window, then the result time.
         filled: How many combinations `out` holds already.
     """
     levels = len(windows)

@@ -69,8 +69,8 @@ def reach_of(
         chosen.append(np.concatenate([numbers + first_run[level] for level, numbers in enumerate(mine)]))
         bounds.append(_starts([len(numbers) for numbers in mine]))
     return Reach(
-        [fresh[head].run for head in searching],
-        [stored[i].run for stored, numbers in zip(windows, used, strict=True) for i in numbers],
+        [fresh[int(head)].run for head in searching],
+        [stored[int(i)].run for stored, numbers in zip(windows, used, strict=True) for i in numbers],
         first_run,
         chosen,
         bounds,

@@ -110,7 +110,7 @@ def _column(name: str) -> Column:
 def _packed(source: DataFrame, task: JoinTask, index: int, *, streaming: bool) -> DataFrame:
     packed = source.mapInArrow(pack_function(task, index), PACKED_SCHEMA)
     if streaming:
-        # One millisecond more than declared: a row exactly as late as allowed must stay ahead of the watermark.
+        # One millisecond more than declared: a row as late as allowed must stay ahead of the watermark.
         delay_ms = -(-task.plan.query.streams[index].lateness_us // 1000) + 1
         packed = packed.withWatermark(NEWEST, f"{delay_ms} milliseconds")
     # Gone after this, so that Spark does not judge a whole blob late by its newest row.
