@@ -175,3 +175,13 @@ def test_all_rows_of_a_result_are_alive_at_one_instant() -> None:
     assert kernel.batch([[Row((1,), 0, 1)], [Row((1,), 8, 2)], [Row((1,), 11, 3)]]) == []
     # One moment earlier there is an instant for all three, the last of the first row.
     assert kernel.batch([[], [], [Row((1,), 10, 4)]]) == [(1, 2, 4, 10)]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_blocks_that_are_held_keep_their_times(rows: int) -> None:
+    """A block that shares memory with the next one would show when all are read at the end."""
+    kernel = Kernel([10, 10])
+    kernel.batch([[Row((1,), 0, 5)], []])
+    with result_blocks(rows):
+        blocks = list(kernel.join.on_rows(1, *columns_of([Row((1,), time, time) for time in range(6)])))
+    assert sorted(time for block in blocks for time in block.times.tolist()) == [0, 1, 2, 3, 4, 5]

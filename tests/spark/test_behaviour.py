@@ -197,6 +197,17 @@ def test_metrics_tell_what_happened_to_every_row(spark: SparkSession, tmp_path: 
     assert a.state_bytes > 0
 
 
+def test_times_before_1970_are_late_from_the_first_batch_on(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's watermark starts at zero, and a result at or before it would end the query for good."""
+    story = Story(spark, tmp_path)
+    zero = -START / SECOND
+    story.batch([row(1, zero), row(1, 0)], [row(1, zero), row(1, zero - 5), row(1, 1)])
+    query, rows = to_memory(story.join.to_dataframe())
+    assert [r.b.ts.timestamp() for r in rows.collect()] == [START / SECOND + 1]
+    first = wm.metrics(query.recentProgress[0])[0]
+    assert [stream.late for stream in first.streams.values()] == [1, 2]
+
+
 def test_a_stream_without_rows_holds_the_watermark(spark: SparkSession, tmp_path: Path) -> None:
     story = Story(spark, tmp_path)
     story.batch([row(1, 0)], [])

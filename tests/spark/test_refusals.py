@@ -44,6 +44,20 @@ def test_streaming_and_plain_inputs_do_not_mix(spark: SparkSession) -> None:
     assert "readStream" in caught.value.hint
 
 
+def test_an_input_with_a_watermark_of_its_own_is_refused(spark: SparkSession) -> None:
+    """Spark would start such a query and fail in its second batch."""
+    marked = rates(spark).withWatermark("ts", "5 seconds")
+    joined = wm.join(stream("a", rates(spark)), stream("b", rates(spark)), on="value").to_dataframe()
+    again = joined.selectExpr("a.value AS value", "result_time AS ts")
+    for df in (marked, again):
+        query = wm.join(stream("marked", df), stream("other", rates(spark)), on="value")
+        with pytest.raises(InvalidStream) as caught:
+            query.to_dataframe()
+        assert caught.value.fact == 'stream "marked" already has a watermark'
+        assert "column ts" in caught.value.detail
+        assert "lateness=" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("setting", "value", "fact", "detail"),
     [

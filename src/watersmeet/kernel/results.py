@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.gather import TooManyBytes, gather
@@ -64,4 +63,5 @@ def _fetch(stream: int, order: Sequence[int], reach: Reach, found: Any) -> Resul
         places = found[:, level + 1]
         first, last = reach.first_run[level], reach.first_run[level + 1]
         fetched[other] = gather(reach.runs[first:last], (places >> _ROW_BITS) - first, places & _ROW_MASK)
-    return Results(tuple(fetched), np.ascontiguousarray(found[:, -1]))
+    # A copy, because the next combinations are written over these.
+    return Results(tuple(fetched), found[:, -1].copy())

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType, TimestampType
 
-from watersmeet.errors import InvalidQuery
+from watersmeet.errors import InvalidQuery, InvalidStream
 from watersmeet.plan import Plan
 from watersmeet.plan.identity import identity
 from watersmeet.query import JoinQuery, Stream
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # Spark refuses two observations of one name in a query, and a query may hold several joins.
 _numbers = count(1)
+# How Spark marks a column with a watermark.
+_WATERMARK = "spark.watermarkDelayMs"
 
 
 def join_dataframe(plan: Plan) -> DataFrame:
@@ -47,6 +49,7 @@ def join_dataframe(plan: Plan) -> DataFrame:
     streaming = _all_streaming_or_none(query.streams)
     if streaming:
         refuse_unsafe_settings(query.streams[0].source.sparkSession.conf)
+        _refuse_watermarks(query.streams)
     prepared = [_prepare(query, index) for index in range(len(query.streams))]
     task = JoinTask(_without_sources(plan), tuple(spec for _, spec in prepared), json.dumps(identity(plan)))
     packed = [_packed(source, task, index, streaming=streaming) for index, (source, _) in enumerate(prepared)]
@@ -73,6 +76,19 @@ def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
             "read all inputs with readStream, or all with read.",
         )
     return next(iter(kinds.values()))
+
+
+def _refuse_watermarks(streams: Sequence[Stream]) -> None:
+    """Stop now: Spark would start a query with two watermarks on one way, and fail in its second batch."""
+    for stream in streams:
+        for field in stream.source.schema.fields:
+            if _WATERMARK in field.metadata:
+                raise InvalidStream(
+                    f'stream "{stream.name}" already has a watermark',
+                    f"column {field.name} was given one before the join, or is the result of another join.",
+                    "leave withWatermark out and say lateness= in wm.stream; "
+                    "write the result of another join to a table or topic and read it from there.",
+                )
 
 
 def _prepare(query: JoinQuery, index: int) -> tuple[DataFrame, StreamTask]:

@@ -30,8 +30,9 @@ PACKED_SCHEMA = f"label int, stream int, blob binary, {NEWEST} timestamp"
 HASH_COLUMN = "__hash"
 
 # Arrow batches are collected up to this size before they are split, so that a stream of small batches
-# does not become a stream of tiny blobs.
+# does not become a stream of tiny blobs, and wide rows do not become blobs that fill the memory.
 _CHUNK_ROWS = 1 << 18
+_CHUNK_BYTES = 1 << 26
 
 
 @dataclass
@@ -104,14 +105,26 @@ class _Packed:
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
-    rows = 0
+    rows = size = 0
     for batch in batches:
-        if batch.num_rows:
-            waiting.append(batch)
-            rows += batch.num_rows
-        if rows >= _CHUNK_ROWS:
-            yield pa.concat_batches(waiting)
-            waiting, rows = [], 0
+        for piece in _pieces(batch):
+            if rows + piece.num_rows > _CHUNK_ROWS or size + piece.nbytes > _CHUNK_BYTES:
+                yield from _together(waiting)
+                waiting, rows, size = [], 0, 0
+            waiting.append(piece)
+            rows += piece.num_rows
+            size += piece.nbytes
+    yield from _together(waiting)
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Parts of a batch of about `_CHUNK_BYTES` at most."""
+    step = max(1, batch.num_rows // -(-batch.nbytes // _CHUNK_BYTES)) if batch.nbytes else batch.num_rows
+    for first in range(0, batch.num_rows, step or 1):
+        yield batch.slice(first, step)
+
+
+def _together(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     if waiting:
         yield pa.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
 

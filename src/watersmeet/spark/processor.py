@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 import uuid
@@ -127,6 +128,7 @@ class JoinProcessor:
         self._handle = handle
         self._blobs = blobs
         self._output = OutputRows(task)
+        self._name = hashlib.sha256(task.identity.encode()).hexdigest()[:16]
         self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
 
     def rows(self, key: Any, frames: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:
@@ -155,16 +157,15 @@ class JoinProcessor:
         query_id = (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"
         state = BucketState(
             self._blobs,
-            shelf_for(query_id, bucket),
+            shelf_for(query_id, self._name, bucket),
             self._task.identity,
             len(self._task.streams),
         )
         refuse_other_query(state.manifest.identity, self._task.identity)
         join = MultiwayJoin.from_plan(self._task.plan, lambda: uuid.uuid4().hex)
         state.load(join, [stream.kept for stream in self._task.streams])
-        watermark_ms = timers.getCurrentWatermarkInMs()
-        if watermark_ms > 0:
-            join.watermark = watermark_ms * 1000
+        # Zero before the first watermark: Spark refuses results at or before that as well.
+        join.watermark = timers.getCurrentWatermarkInMs() * 1000
         return state, join
 
     def _close(self, state: BucketState, join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None]:

@@ -156,13 +156,13 @@ def _mapped(file: _File) -> mmap.mmap:
 _shelves: OrderedDict[Path, Shelf] = OrderedDict()
 
 
-def shelf_for(query_id: str, bucket: int) -> Shelf:
-    """The shelf of a bucket, shared by all tasks this worker runs.
+def shelf_for(query_id: str, join: str, bucket: int) -> Shelf:
+    """The shelf of a bucket of one of the query's joins, shared by all tasks this worker runs.
 
     Files lie under Spark's own scratch directory, which Spark removes at its end.
     """
     root = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or os.environ.get("TMPDIR", "/tmp")  # noqa: S108
-    folder = Path(root) / "watersmeet" / query_id / str(bucket)
+    folder = Path(root) / "watersmeet" / query_id / join / str(bucket)
     shelf = _shelves.get(folder)
     if shelf is None:
         _allow_many_files()

@@ -1,0 +1,31 @@
+"""How much goes into one packed row.
+
+Would catch: wide rows gathered into blobs that fill the memory, narrow ones left in many small blobs.
+"""
+
+import pyarrow as pa
+import pytest
+
+from watersmeet.spark import pack
+
+
+@pytest.mark.parametrize(("sizes", "chunks"), [([10, 10, 10], [30]), ([60, 60, 5], [60, 65]), ([0, 7], [7])])
+def test_batches_are_gathered_up_to_a_number_of_rows(
+    sizes: list[int], chunks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack, "_CHUNK_ROWS", 100)
+    batches = [pa.record_batch([pa.array(range(size), pa.int64())], ["x"]) for size in sizes]
+    assert [chunk.num_rows for chunk in pack._chunks(iter(batches))] == chunks
+
+
+def test_wide_rows_are_cut_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack, "_CHUNK_BYTES", 10_000)
+    wide = pa.record_batch([pa.array(["x" * 1_000] * 100)], ["x"])
+    chunks = list(pack._chunks(iter([wide, wide])))
+    assert sum(chunk.num_rows for chunk in chunks) == 200
+    assert max(chunk.nbytes for chunk in chunks) <= 10_100
+    assert len(chunks) < 30
+    # A row larger than the limit goes alone.
+    assert [
+        chunk.num_rows for chunk in pack._chunks(iter([pa.record_batch([["y" * 20_000] * 3], ["x"])]))
+    ] == [1] * 3
