@@ -102,7 +102,7 @@ def wait_for(moment: Callable[[], int | None], process: subprocess.Popen[bytes],
 def run_files(spark: SparkSession, query_id: str) -> list[Path]:
     """The local files of a query's runs."""
     scratch = Path(spark.conf.get("spark.local.dir"))
-    return [path for path in scratch.glob(f"**/watersmeet/{query_id}/*/*") if path.is_file()]
+    return [path for path in scratch.glob(f"**/watersmeet/{query_id}/*/*/*") if path.is_file()]
 
 
 def test_local_files_of_a_running_query_are_never_needed_and_never_trusted(
