@@ -28,6 +28,8 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
+        # Spark ships this type switched off; who switches it on may join on it.
+        "spark.sql.timeType.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # On a busy machine a batch may be long.

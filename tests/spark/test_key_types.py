@@ -40,6 +40,7 @@ KEYS = {
         "TIMESTAMP'2026-01-01 01:00:00+01:00'",
     ],
     "timestamp_ntz": ["TIMESTAMP_NTZ'1969-12-31 23:59:59.999999'", "TIMESTAMP_NTZ'2026-01-01 00:00:00'"],
+    "time(6)": ["TIME'00:00:00'", "TIME'23:59:59.999999'"],
     "interval day to second": ["INTERVAL '1' DAY", "INTERVAL '24' HOUR", "INTERVAL '0.000001' SECOND"],
     "array<int>": ["array()", "array(0)", "array(0, 0)", "array(int(null))", "array(0, null)", "array(1, 2)"],
     "array<string>": ["array()", "array('')", "array('', '')", "array('a', null)", "array(null, 'a')"],

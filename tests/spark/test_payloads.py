@@ -30,6 +30,7 @@ VALUES = {
     "date": "DATE'1582-10-15'",
     "timestamp": "TIMESTAMP'1969-12-31 23:59:59.999999'",
     "timestamp_ntz": "TIMESTAMP_NTZ'2026-03-29 02:30:00.000001'",
+    "time(6)": "TIME'23:59:59.999999'",
     "interval day to second": "INTERVAL '-1 02:03:04.000005' DAY TO SECOND",
     "array<int>": "array(1, null, 3)",
     "array<string>": "array('a', null, '')",

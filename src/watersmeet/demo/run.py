@@ -16,13 +16,13 @@ from watersmeet.demo.replay import read_stream, write_files
 from watersmeet.demo.scenario import Scenario
 from watersmeet.demo.screen import FIRST_RESULTS, Screen
 from watersmeet.demo.session import SparkFailed, essence, spark_session, workspace
+from watersmeet.plan.plan import DEFAULT_BUCKETS
 from watersmeet.spark.api import Query, join, stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _POLL_SECONDS = 0.25
-_MOST_BUCKETS = 8
 
 
 def run(scenario: Scenario, cores: int | None = None) -> bool:
@@ -65,7 +65,7 @@ def _query(scenario: Scenario, spark: SparkSession, folder: Path) -> Query:
         for feed in scenario.feeds
     ]
     # As many as can be worked on at once. A query that may one day move to more cores needs more.
-    buckets = min(spark.sparkContext.defaultParallelism, _MOST_BUCKETS)
+    buckets = min(spark.sparkContext.defaultParallelism, DEFAULT_BUCKETS)
     return join(*streams, on=scenario.key, buckets=buckets)
 
 

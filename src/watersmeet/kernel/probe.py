@@ -35,6 +35,9 @@ _HASHES, _ROWS, _DIRECTORY, _SHIFT, _TIMES, _KEY_OFFSETS, _KEY_DATA, _KEY_COUNT,
 CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED = range(4)
 CURSOR_WINDOWS = 4
 
+# A place is run << ROW_BITS | row.
+ROW_BITS = 32
+
 # Keys located at a time: what is known about them stays in the cache until it is used.
 _BLOCK = 256
 
@@ -148,7 +151,7 @@ def probe(
         windows: The window lengths in probe order, microseconds.
         head_window: The window length of the head's stream.
         cursor: From `new_cursor`; kept between calls.
-        out: One row per combination: run * 2**32 + row for the head and each window, then the result time.
+        out: One row per combination: the places of the head and of each window, then the result time.
         filled: How many combinations `out` holds already.
     """
     levels = len(windows)
@@ -230,10 +233,10 @@ def probe(
                         row_at[level] = 0
                         row_stop[level] = 0
                         continue
-                    out[filled, 0] = (head_number << 32) | row
+                    out[filled, 0] = (head_number << ROW_BITS) | row
                     for above in range(levels):
                         owner = mine[first_run[above] + hit_at[above], 0]
-                        out[filled, above + 1] = (owner << 32) | row_at[above]
+                        out[filled, above + 1] = (owner << ROW_BITS) | row_at[above]
                     out[filled, levels + 1] = start[levels]
                     filled += 1
                     if filled == capacity:

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from watersmeet.kernel.gather import TooManyBytes, gather
+from watersmeet.kernel.probe import ROW_BITS
 from watersmeet.kernel.reach import Reach
 from watersmeet.kernel.run import Run
 
-_ROW_BITS = 32
-_ROW_MASK = (1 << _ROW_BITS) - 1
+_ROW_MASK = (1 << ROW_BITS) - 1
 
 # Results leave in blocks of about this many bytes per stream and at most this many rows: large enough to be
 # cheap per row, small enough to stay in the cache.
@@ -58,10 +58,10 @@ def collect(stream: int, order: Sequence[int], reach: Reach, found: Any) -> Iter
 
 def _fetch(stream: int, order: Sequence[int], reach: Reach, found: Any) -> Results:
     fetched: list[Any] = [None] * (len(order) + 1)
-    fetched[stream] = gather(reach.heads, found[:, 0] >> _ROW_BITS, found[:, 0] & _ROW_MASK)
+    fetched[stream] = gather(reach.heads, found[:, 0] >> ROW_BITS, found[:, 0] & _ROW_MASK)
     for level, other in enumerate(order):
         places = found[:, level + 1]
         first, last = reach.first_run[level], reach.first_run[level + 1]
-        fetched[other] = gather(reach.runs[first:last], (places >> _ROW_BITS) - first, places & _ROW_MASK)
+        fetched[other] = gather(reach.runs[first:last], (places >> ROW_BITS) - first, places & _ROW_MASK)
     # A copy, because the next combinations are written over these.
     return Results(tuple(fetched), found[:, -1].copy())

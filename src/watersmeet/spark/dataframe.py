@@ -26,7 +26,6 @@ from watersmeet.errors import InvalidQuery, InvalidStream
 from watersmeet.plan import Plan
 from watersmeet.plan.identity import identity
 from watersmeet.query import JoinQuery, Stream
-from watersmeet.query.duration import to_us
 from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, observation
 from watersmeet.spark.pack import NEWEST, PACKED_SCHEMA
 from watersmeet.spark.processor import RESULT_TIME
@@ -113,9 +112,8 @@ def _prepare(query: JoinQuery, index: int) -> tuple[DataFrame, StreamTask]:
     time = place(stream.time)
     fields_kept = StructType([StructField(name, types[name], True) for name in kept])
     schema = to_arrow_schema(fields_kept, timezone="UTC")
-    max_future_us = None if stream.max_future is None else to_us(stream.max_future)
     picked = source.select(*[_column(name).alias(f"c{i}") for i, name in enumerate(columns)])
-    return picked, StreamTask(stream.name, schema, key, time, max_future_us)
+    return picked, StreamTask(stream.name, schema, key, time)
 
 
 def _column(name: str) -> Column:

@@ -63,8 +63,10 @@ def pack(
     labels = task.labels
     report = Report(stream)
     packed = _Packed()
+    max_future_us = task.plan.query.streams[stream].max_future_us
     for chunk in _chunks(batches):
-        usable = _usable(chunk, spec, report)
+        latest = None if max_future_us is None else time_ns() // 1000 + max_future_us
+        usable = _usable(chunk, spec, latest, report)
         if usable.num_rows:
             for bucket, blob in _split(usable, spec, task.plan.buckets):
                 packed.add(labels[bucket], stream, blob)
@@ -118,10 +120,11 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Parts of a batch of about `_CHUNK_BYTES` at most."""
-    step = max(1, batch.num_rows // -(-batch.nbytes // _CHUNK_BYTES)) if batch.nbytes else batch.num_rows
-    for first in range(0, batch.num_rows, step or 1):
-        yield batch.slice(first, step)
+    """A batch in parts of equal rows, as many as its bytes ask for; none for an empty one."""
+    parts = -(-batch.nbytes // _CHUNK_BYTES) or 1
+    rows = batch.num_rows // parts or 1
+    for first in range(0, batch.num_rows, rows):
+        yield batch.slice(first, rows)
 
 
 def _together(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -129,14 +132,14 @@ def _together(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
 
 
-def _usable(batch: pa.RecordBatch, spec: StreamTask, report: Report) -> pa.RecordBatch:
-    """The rows that can join, with the stored columns in their stored types."""
+def _usable(batch: pa.RecordBatch, spec: StreamTask, latest: int | None, report: Report) -> pa.RecordBatch:
+    """The rows that can join, none dated after `latest`, with the stored columns in their stored types."""
     report.rows += batch.num_rows
     time = batch.column(spec.time).cast(pa.int64())
     good = time.is_valid()
     report.null_times += time.null_count
-    if spec.max_future_us is not None:
-        future = pc.fill_null(pc.greater(time, time_ns() // 1000 + spec.max_future_us), False)
+    if latest is not None:
+        future = pc.fill_null(pc.greater(time, latest), False)
         report.future_times += pc.sum(future).as_py() or 0
         good = pc.and_(good, pc.invert(future))
     # The watermark follows every row with a usable time, whatever its key.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 import uuid
@@ -128,7 +127,6 @@ class JoinProcessor:
         self._handle = handle
         self._blobs = blobs
         self._output = OutputRows(task)
-        self._name = hashlib.sha256(task.identity.encode()).hexdigest()[:16]
         self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
 
     def rows(self, key: Any, frames: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:
@@ -157,7 +155,7 @@ class JoinProcessor:
         query_id = (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"
         state = BucketState(
             self._blobs,
-            shelf_for(query_id, self._name, bucket),
+            shelf_for(query_id, self._task.name, bucket),
             self._task.identity,
             len(self._task.streams),
         )

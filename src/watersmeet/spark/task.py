@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -19,14 +20,12 @@ class StreamTask:
         kept: The Arrow schema of the stored columns, which come first in every batch.
         key: Positions of the key columns in a batch.
         time: Position of the time column.
-        max_future_us: How far ahead of the clock a time may be; None trusts every time.
     """
 
     name: str
     kept: pa.Schema
     key: tuple[int, ...]
     time: int
-    max_future_us: int | None
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,11 @@ class JoinTask:
     plan: Plan
     streams: tuple[StreamTask, ...]
     identity: str
+
+    @property
+    def name(self) -> str:
+        """Short, and different for different joins: a query may hold several."""
+        return hashlib.sha256(self.identity.encode()).hexdigest()[:16]
 
     @property
     def labels(self) -> list[int]:
