@@ -135,6 +135,20 @@ def test_compaction_keeps_the_rows_and_the_number_of_runs_low(*, text: bool) -> 
     assert len(window.runs) <= 15
 
 
+def test_runs_too_large_for_arrow_to_put_together_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("watersmeet.kernel.window._MERGE_BYTES", 500)
+    numbers = count()
+    window = Window(1_000_000, 12, lambda: str(next(numbers)))
+    for i in range(64):
+        window.insert(*columns_of([Row((i,), i, i)]))
+        window.compact()
+    assert sorted(pair for stored in window.runs for pair in rows_in(stored.run)) == [
+        (i, i) for i in range(64)
+    ]
+    assert 1 < len(window.runs) < 64
+    assert max(stored.run.columns.nbytes for stored in window.runs) <= 500
+
+
 @given(
     st.lists(st.integers(-(10**15), 10**15), max_size=50) | st.lists(st.integers(0, 200), max_size=50),
     st.integers(1, 10**13),

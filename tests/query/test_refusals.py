@@ -64,6 +64,12 @@ def test_the_columns_these_tests_use_make_a_fine_join() -> None:
             "10 minutes",
         ),
         ({"lateness": -timedelta(seconds=5)}, 'lateness of stream "orders" is negative', "-5 s", "0 seconds"),
+        (
+            {"max_future": -timedelta(seconds=5)},
+            'max_future of stream "orders" is negative',
+            "-5 s",
+            "None",
+        ),
         ({"name": "my orders"}, 'stream name "my orders" is not usable', "column", "letters"),
         ({"name": ""}, 'stream name "" is not usable', "column", "letters"),
         ({"name": "1st"}, 'stream name "1st" is not usable', "column", "letters"),
@@ -119,6 +125,8 @@ def test_a_column_that_appears_twice_is_ambiguous() -> None:
             "inner",
         ),
         ([stream(), stream("b")], {"on": []}, "the join has no key column", "", "on="),
+        ([stream(), stream("b")], {"on": None}, "columns are given by name", "None", '"order_id"'),
+        ([stream(), stream("b")], {"on": ["order_id", 3]}, "columns are given by name", "3", '"order_id"'),
         (
             [stream(), stream("b")],
             {"on": {"orders": "order_id"}},
@@ -211,11 +219,12 @@ def test_keys_that_spark_cannot_compare() -> None:
     )
 
 
-@pytest.mark.parametrize("buckets", [0, -1, 4097])
-def test_numbers_of_buckets_that_make_no_sense(buckets: int) -> None:
+@pytest.mark.parametrize("buckets", [0, -1, 4097, 2.5, True, "8"])
+def test_numbers_of_buckets_that_make_no_sense(buckets: Any) -> None:
     with pytest.raises(InvalidQuery) as caught:
         choose_plan(join(stream(), stream("b")), buckets=buckets)
-    assert_says(caught.value, "the number of buckets is out of range", str(buckets), "1 to 4096")
+    fact = "the number of buckets is not a whole number from 1 to 4096"
+    assert_says(caught.value, fact, repr(buckets), "per core")
 
 
 @pytest.mark.parametrize("order", [(), (1,), (1, 1), (0, 1), (1, 2, 3)])
@@ -236,9 +245,13 @@ def test_a_probe_path_visits_every_other_stream_once(order: tuple[int, ...]) -> 
         ("10 minutes and a bit", "cannot read"),
         ("1 month", 'unknown unit "month"'),
         ("5 fortnights", 'unknown unit "fortnights"'),
+        ("1 hour -30 minutes", "adds and subtracts"),
+        ("40000 days", "longer than a hundred years"),
+        ("9999999999 days", "longer than a hundred years"),
+        (timedelta(days=999_999_999), "longer than a hundred years"),
     ],
 )
-def test_durations_that_cannot_be_read(text: str, reason: str) -> None:
+def test_durations_that_cannot_be_read(text: str | timedelta, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parse_duration(text)
 

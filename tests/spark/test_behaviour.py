@@ -7,6 +7,7 @@ state, columns under the wrong name, counts that do not add up, state that stays
 import datetime as dt
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -297,6 +298,21 @@ def test_one_query_may_hold_several_joins(spark: SparkSession, tmp_path: Path) -
     query, rows = to_memory(by_key.unionAll(by_value))
     assert sorted((r.a_value, r.b_value) for r in rows.collect()) == [(10, 20), (10, 21), (11, 20), (11, 21)]
     assert [len(wm.metrics(progress)) for progress in query.recentProgress[:2]] == [2, 2]
+
+
+def test_the_metrics_of_joins_come_in_the_order_the_joins_were_made() -> None:
+    """As text, "10" would come before "9"."""
+    stream = dict.fromkeys(["rows", "late", "null_keys", "null_times", "future_times"], 0)
+    # The year 30000, which Spark has and Python has not.
+    stream |= {"live": None, "state_bytes": None, "newest_us": 28_000 * 365 * 86400 * SECOND}
+    totals = dict.fromkeys(["results", "rows_examined", "rows_examined_per_result", "kernel_ms"], 0)
+    report = {"join": totals | {"watermark_held_by": "a", "streams": {"a": stream}}}
+    observed = {f"watersmeet {number}: a, b": report for number in (10, 9, 1)}
+    progress = SimpleNamespace(batchId=7, observedMetrics=observed | {"somebody else's": {}})
+    found = wm.metrics(progress)
+    assert [batch.name for batch in found] == [f"watersmeet {number}: a, b" for number in (1, 9, 10)]
+    assert {batch.batch for batch in found} == {7}
+    assert found[0].streams["a"].newest is None
 
 
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "plain"])

@@ -29,3 +29,10 @@ def test_wide_rows_are_cut_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
     assert [
         chunk.num_rows for chunk in pack._chunks(iter([pa.record_batch([["y" * 20_000] * 3], ["x"])]))
     ] == [1] * 3
+
+
+def test_blobs_are_opened_in_groups_that_arrow_can_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack, "_UNPACK_BYTES", 10)
+    blobs = [b"x" * size for size in (4, 4, 4, 30, 10, 1)]
+    groups = [[len(blob) for blob in group] for group in pack.limited(blobs)]
+    assert groups == [[4, 4], [4], [30], [10], [1]]

@@ -91,6 +91,19 @@ def test_settings_that_would_lose_rows(
     assert f'spark.conf.set("{setting}"' in caught.value.hint
 
 
+def test_a_setting_under_which_spark_refuses_our_texts(spark: SparkSession) -> None:
+    setting = "spark.sql.execution.arrow.useLargeVarTypes"
+    query = wm.join(stream("a", plain(spark)), stream("b", plain(spark)), on="value")
+    spark.conf.set(setting, "true")
+    try:
+        with pytest.raises(InvalidSettings) as caught:
+            query.to_dataframe()
+    finally:
+        spark.conf.unset(setting)
+    assert caught.value.fact == f"{setting} is true"
+    assert f'spark.conf.set("{setting}", "false")' in caught.value.hint
+
+
 def test_what_is_not_a_dataframe_is_not_a_stream() -> None:
     with pytest.raises(InvalidStream) as caught:
         stream("a", [1, 2])

@@ -16,6 +16,8 @@ from watersmeet.kernel.slices import Slice, cut
 # Runs of one slice and about one size are merged when there are this many: every row is rewritten
 # log4(slice / batch) times, and a probe meets at most three runs of each size.
 _FAN_IN = 4
+# Larger runs stay as they are: a column of texts in Arrow holds two gigabytes.
+_MERGE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,5 +118,7 @@ class Window:
             group = groups[stored.slice, size_class]
             group.append(stored)
             if len(group) == _FAN_IN:
-                return group
+                if sum(stored.run.columns.nbytes for stored in group) <= _MERGE_BYTES:
+                    return group
+                group.clear()
         return []

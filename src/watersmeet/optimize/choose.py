@@ -8,6 +8,8 @@ from watersmeet.plan import Plan
 from watersmeet.plan.plan import DEFAULT_BUCKETS
 from watersmeet.query import JoinQuery
 
+_MOST_BUCKETS = 4096
+
 
 def choose_plan(query: JoinQuery, *, buckets: int | None = None) -> Plan:
     """The plan for a query.
@@ -18,10 +20,10 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None) -> Plan:
             parallelism and cannot change once a checkpoint exists.
     """
     count = DEFAULT_BUCKETS if buckets is None else buckets
-    if not 1 <= count <= 4096:
+    if type(count) is not int or not 1 <= count <= _MOST_BUCKETS:
         raise InvalidQuery(
-            "the number of buckets is out of range",
-            f"it is {count}.",
-            "use 1 to 4096; a few per core of the cluster is a good choice.",
+            f"the number of buckets is not a whole number from 1 to {_MOST_BUCKETS}",
+            f"it is {count!r}.",
+            "a few per core of the cluster is a good choice.",
         )
     return Plan(query, shortest_window_first(query), count)

@@ -23,6 +23,7 @@ _UNITS_US = {
     "d": 86_400_000_000,
     "week": 604_800_000_000,
 }
+_LONGEST = timedelta(days=36_525)
 _PART = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*,?")
 
 
@@ -38,13 +39,13 @@ def parse_duration(value: str | timedelta) -> timedelta:
     ValueError: unknown unit "months"; use weeks, days, hours, minutes, seconds, milliseconds or microseconds
     """
     if isinstance(value, timedelta):
-        return value
+        return _not_longer_than_a_century(value, str(value))
     if not isinstance(value, str):
         raise ValueError(f"expected text or a timedelta, got {type(value).__name__}")
     text = value.strip()
     if text.lower().startswith("interval "):
         text = text[len("interval ") :]
-    micros = 0.0
+    parts: list[float] = []
     position = 0
     while position < len(text):
         part = _PART.match(text, position)
@@ -57,11 +58,24 @@ def parse_duration(value: str | timedelta) -> timedelta:
                 f'unknown unit "{part.group(2)}"; use weeks, days, hours, minutes, seconds, '
                 "milliseconds or microseconds"
             )
-        micros += float(number) * scale
+        parts.append(float(number) * scale)
         position = part.end()
-    if position == 0:
+    if not parts:
         raise ValueError('empty text is not a duration, write for example "10 minutes"')
-    return timedelta(microseconds=round(micros))
+    if len(parts) > 1 and min(parts) < 0:
+        raise ValueError(f'"{value}" adds and subtracts, write the difference itself')
+    try:
+        duration = timedelta(microseconds=round(sum(parts)))
+    except OverflowError:
+        duration = timedelta.max
+    return _not_longer_than_a_century(duration, value)
+
+
+def _not_longer_than_a_century(duration: timedelta, text: str) -> timedelta:
+    """Longer ones would leave the range of timestamps when they are added to one."""
+    if abs(duration) > _LONGEST:
+        raise ValueError(f'"{text}" is longer than a hundred years')
+    return duration
 
 
 def to_us(duration: timedelta) -> int:

@@ -125,7 +125,15 @@ def _keys(streams: Sequence[Stream], on: On) -> tuple[tuple[str, ...], ...]:
 
 
 def _names(value: str | Sequence[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+    names = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidQuery(
+                "columns are given by name",
+                f"found {name!r} ({type(name).__name__}).",
+                'write a name or a list of names, for example "order_id" or ["region", "order_id"].',
+            )
+    return names
 
 
 def _refuse_different_types(streams: Sequence[Stream], keys: tuple[tuple[str, ...], ...]) -> None:

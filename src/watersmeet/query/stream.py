@@ -92,6 +92,12 @@ class Stream:
                 f"it is {describe_duration(self.lateness)}.",
                 'use lateness="0 seconds" for rows that arrive in order.',
             )
+        if self.max_future is not None and self.max_future < timedelta(0):
+            raise InvalidStream(
+                f'max_future of stream "{self.name}" is negative',
+                f"it is {describe_duration(self.max_future)}, so rows of this moment would be set aside.",
+                "give it a length, or None to trust every timestamp.",
+            )
 
     @property
     def window_us(self) -> int:

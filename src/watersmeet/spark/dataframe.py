@@ -26,17 +26,17 @@ from watersmeet.errors import InvalidQuery, InvalidStream
 from watersmeet.plan import Plan
 from watersmeet.plan.identity import identity
 from watersmeet.query import JoinQuery, Stream
-from watersmeet.spark.metrics import METRICS_COLUMN, PREFIX, observation
+from watersmeet.spark.metrics import METRICS_COLUMN, observation, observation_name
 from watersmeet.spark.pack import NEWEST, PACKED_SCHEMA
 from watersmeet.spark.processor import RESULT_TIME
-from watersmeet.spark.settings import refuse_unsafe_settings
+from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.ship import batch_function, pack_function, stateful_processor
 from watersmeet.spark.task import JoinTask, StreamTask
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# Spark refuses two observations of one name in a query, and a query may hold several joins.
+# A query may hold several joins.
 _numbers = count(1)
 # How Spark marks a column with a watermark.
 _WATERMARK = "spark.watermarkDelayMs"
@@ -46,9 +46,12 @@ def join_dataframe(plan: Plan) -> DataFrame:
     """The DataFrame that computes a plan."""
     query = plan.query
     streaming = _all_streaming_or_none(query.streams)
+    conf = query.streams[0].source.sparkSession.conf
     if streaming:
-        refuse_unsafe_settings(query.streams[0].source.sparkSession.conf)
+        refuse_unsafe_settings(conf)
         _refuse_watermarks(query.streams)
+    else:
+        refuse_large_types(conf)
     prepared = [_prepare(query, index) for index in range(len(query.streams))]
     task = JoinTask(_without_sources(plan), tuple(spec for _, spec in prepared), json.dumps(identity(plan)))
     packed = [_packed(source, task, index, streaming=streaming) for index, (source, _) in enumerate(prepared)]
@@ -60,7 +63,7 @@ def join_dataframe(plan: Plan) -> DataFrame:
         )
     else:
         joined = groups.applyInArrow(batch_function(task), schema)
-    name = f"{PREFIX} {next(_numbers)}: {', '.join(query.names)}"
+    name = observation_name(next(_numbers), query.names)
     observed = joined.observe(name, observation(query.names, plan.buckets))
     results = observed.filter(F.col(RESULT_TIME).isNotNull())
     return results.select(*_result_columns(query))

@@ -13,6 +13,7 @@ without input, run only to let go of expired state.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 METRICS_COLUMN = "__metrics"
-PREFIX = "watersmeet"
 _OBSERVED = "join"
 
 _TOTALS = ("buckets", "results", "rows_examined", "kernel_us")
@@ -29,6 +29,7 @@ _SUMS = ("rows", "late", "null_keys", "null_times", "future_times")
 _STATE = ("live", "state_bytes")
 _NEWEST = "newest_us"
 _HOLDER = "holder"
+_NAME = re.compile(r"watersmeet (\d+): ")
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -88,7 +89,7 @@ class StreamMetrics:
     """One stream in one batch.
 
     `live` and `state_bytes` are None when they were not measured, and `newest`, the newest time the stream
-    has ever sent, when nothing was reported.
+    has ever sent, when nothing was reported or the year is one Python has no dates for.
     """
 
     rows: int
@@ -103,8 +104,9 @@ class StreamMetrics:
 
 @dataclass(frozen=True, slots=True)
 class BatchMetrics:
-    """One batch of one join."""
+    """One batch of one join; `name` is the observation's, ``watersmeet <number>: <streams>``."""
 
+    name: str
     batch: int
     results: int
     rows_examined: int
@@ -115,25 +117,44 @@ class BatchMetrics:
 
 
 def metrics(progress: Any) -> list[BatchMetrics]:
-    """The metrics of every join in a query's progress report.
+    """The metrics of every join in a query's progress report, in the order the joins were made.
 
     Args:
         progress: A `StreamingQueryProgress`, as in ``query.lastProgress`` or a listener's event.
     """
-    observed = sorted(progress.observedMetrics.items())
-    return [_read(progress.batchId, row[_OBSERVED]) for name, row in observed if name.startswith(PREFIX)]
+    observed = {name: row for name, row in progress.observedMetrics.items() if _NAME.match(name)}
+    return [
+        _read(name, progress.batchId, observed[name][_OBSERVED]) for name in sorted(observed, key=_number)
+    ]
 
 
-def _read(batch: int, observed: Any) -> BatchMetrics:
-    totals = {field.name: observed[field.name] for field in fields(BatchMetrics) if field.name != "batch"}
+def observation_name(number: int, streams: tuple[str, ...]) -> str:
+    """What the observation of a join is called; numbered, since Spark wants a name of its own for each."""
+    return f"watersmeet {number}: {', '.join(streams)}"
+
+
+def _number(name: str) -> int:
+    found = _NAME.match(name)
+    assert found is not None
+    return int(found[1])
+
+
+def _read(name: str, batch: int, observed: Any) -> BatchMetrics:
+    given = {"name": name, "batch": batch}
+    totals = {field.name: observed[field.name] for field in fields(BatchMetrics) if field.name not in given}
     streams = totals.pop("streams")
     streams = streams if isinstance(streams, dict) else streams.asDict()
     per_stream = {name: _read_stream(values) for name, values in streams.items()}
-    return BatchMetrics(batch=batch, streams=per_stream, **totals)
+    return BatchMetrics(name, batch, streams=per_stream, **totals)
 
 
 def _read_stream(values: Any) -> StreamMetrics:
     numbers = {name: values[name] for name in (*_SUMS, *_STATE)}
-    newest_us = values[_NEWEST]
-    newest = None if newest_us is None else _EPOCH + timedelta(microseconds=newest_us)
-    return StreamMetrics(**numbers, newest=newest)
+    return StreamMetrics(**numbers, newest=_datetime(values[_NEWEST]))
+
+
+def _datetime(micros: int | None) -> datetime | None:
+    try:
+        return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        return None

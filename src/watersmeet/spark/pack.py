@@ -33,6 +33,7 @@ HASH_COLUMN = "__hash"
 # does not become a stream of tiny blobs, and wide rows do not become blobs that fill the memory.
 _CHUNK_ROWS = 1 << 18
 _CHUNK_BYTES = 1 << 26
+_UNPACK_BYTES = 1 << 30
 
 
 @dataclass
@@ -184,6 +185,19 @@ def _to_ipc(batch: pa.RecordBatch) -> bytes:
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def limited(blobs: list[Any]) -> Iterator[list[Any]]:
+    """The blobs in groups that Arrow can put together: a column of texts holds two gigabytes."""
+    group: list[Any] = []
+    size = 0
+    for blob in blobs:
+        if group and size + len(blob) > _UNPACK_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(blob)
+        size += len(blob)
+    yield group
 
 
 def unpack(blobs: list[Any], spec: StreamTask) -> tuple[pa.RecordBatch, Any, Any, list[pa.Array]]:

@@ -18,7 +18,7 @@ from watersmeet.kernel.results import Results
 from watersmeet.plan.identity import difference
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.metrics import METRICS_COLUMN, metric_names
-from watersmeet.spark.pack import unpack
+from watersmeet.spark.pack import limited, unpack
 from watersmeet.spark.shelf import shelf_for
 from watersmeet.spark.state import MANIFEST, BucketState
 from watersmeet.spark.task import JoinTask
@@ -80,12 +80,13 @@ def join_blobs(
 ) -> Iterator[Results]:
     """Feed one batch to a join, stream by stream."""
     for stream in sorted(blobs):
-        start = time.perf_counter_ns()
-        columns, hashes, times, key_columns = unpack(blobs[stream], task.streams[stream])
-        encoded = encode_keys(key_columns).encoded
-        found = join.on_rows(stream, Keys(hashes, encoded), times, columns)
-        watch.spent_us += (time.perf_counter_ns() - start) // 1000
-        yield from watch.over(found)
+        for some in limited(blobs[stream]):
+            start = time.perf_counter_ns()
+            columns, hashes, times, key_columns = unpack(some, task.streams[stream])
+            encoded = encode_keys(key_columns).encoded
+            found = join.on_rows(stream, Keys(hashes, encoded), times, columns)
+            watch.spent_us += (time.perf_counter_ns() - start) // 1000
+            yield from watch.over(found)
 
 
 def bucket_metrics(join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None]:

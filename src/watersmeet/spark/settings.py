@@ -9,6 +9,7 @@ from watersmeet.errors import InvalidSettings
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 
 _JAVA = " ".join(
@@ -89,6 +90,20 @@ def refuse_unsafe_settings(conf: Any) -> None:
             f"{_PROVIDER} is {provider or 'not set'}.",
             f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}"), '
             "or build the session with wm.recommended_settings().",
+        )
+
+
+def refuse_large_types(conf: Any) -> None:
+    """Stop before a join of plain DataFrames whose results Spark would not accept.
+
+    Args:
+        conf: The session's runtime configuration.
+    """
+    if conf.get(_LARGE_TYPES, "false").lower() == "true":
+        raise InvalidSettings(
+            f"{_LARGE_TYPES} is true",
+            "the join returns texts of the usual kind, which Spark then refuses.",
+            f'spark.conf.set("{_LARGE_TYPES}", "false") before the results are computed.',
         )
 
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         string_keys=options.string_keys,
         seed=options.seed,
     )
+    # Ended by a signal, it still removes its folders.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="watersmeet-bench-", dir=options.scratch) as folder:
         report = _run(workload, options, Path(folder))
     if options.json:

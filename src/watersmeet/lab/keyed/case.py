@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,11 @@ def run_apart(case: Case) -> Outcome:
         spec.write_text(json.dumps(asdict(case)))
         command = [sys.executable, "-m", "watersmeet.lab.keyed.case", str(spec), str(answer)]
         with log.open("wb") as output:
-            status = subprocess.run(command, stdout=output, stderr=output, check=False).returncode
+            # What the case writes goes with the folder, also when somebody ends it.
+            environment = {**os.environ, "TMPDIR": folder}
+            status = subprocess.run(
+                command, stdout=output, stderr=output, env=environment, check=False
+            ).returncode
         if status != 0 or not answer.exists():
             raise RuntimeError(f"{case.system} failed:\n{log.read_text(errors='replace')[-4000:]}")
         values = json.loads(answer.read_text())
