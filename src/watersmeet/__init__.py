@@ -8,6 +8,7 @@ Example:
 """
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.query.window import rows
 from watersmeet.spark.api import Query, join, stream
 from watersmeet.spark.metrics import metrics
 from watersmeet.spark.settings import recommended_settings
@@ -21,5 +22,6 @@ __all__ = [
     "join",
     "metrics",
     "recommended_settings",
+    "rows",
     "stream",
 ]

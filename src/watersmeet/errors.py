@@ -61,6 +61,10 @@ class JavaNotFound(WatersmeetError, RuntimeError):
     """Spark needs Java 17 or newer and none was found."""
 
 
+class ConditionFailed(WatersmeetError, ArithmeticError):
+    """A condition has no value for some rows: an overflow, or a division by zero."""
+
+
 class DamagedRun(WatersmeetError, RuntimeError):
     """Stored state fails its checksum and cannot be used."""
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -12,17 +14,29 @@ import pytest
 
 from harness.histories import History
 from oracles.reference import Result, Row
-from watersmeet.kernel import join as kernel_join
+from watersmeet.kernel import search
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys, encode_keys
-from watersmeet.kernel.run import from_blob, to_blob
-from watersmeet.kernel.window import StoredRun
+from watersmeet.kernel.run import Rows, from_blob, to_blob
 from watersmeet.optimize import choose_plan
 from watersmeet.plan import Plan, ProbePath
+from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, Stream
 from watersmeet.query.join import join_query
 
 KEPT = pa.schema([("value", pa.int64())])
+
+
+class ColumnsOnly:
+    """Types for queries whose keys are columns: nothing else is asked for."""
+
+    ansi = True
+
+    def of_key(self, stream: Stream, text: str) -> Column:
+        raise AssertionError(f"{text} is more than a column of {stream.name}")
+
+    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
+        pass
 
 
 def plan_for(windows: Sequence[int]) -> Plan:
@@ -31,21 +45,30 @@ def plan_for(windows: Sequence[int]) -> Plan:
     streams = [
         Stream(f"s{i}", columns, "ts", timedelta(microseconds=window)) for i, window in enumerate(windows)
     ]
-    return choose_plan(join_query(streams, "k", None, "inner"))
+    kept = [f"{stream.name}.value" for stream in streams]
+    return choose_plan(join_query(streams, "k", kept, "inner", ColumnsOnly()))
 
 
-def columns_of(rows: Sequence[Row]) -> tuple[Keys, Any, pa.RecordBatch]:
-    """Rows as the kernel takes them: keys, times, kept columns."""
+def join_for(plan: Plan) -> MultiwayJoin:
+    """An empty kernel for the last operator of a plan."""
+    names = count()
+    return MultiwayJoin.from_plan(plan, plan.root, layouts(plan)[plan.root], lambda: str(next(names)))
+
+
+def columns_of(rows: Sequence[Row]) -> Rows:
+    """Rows as the kernel takes them."""
     keys = encode_keys([pa.array(column) for column in zip(*(row.key for row in rows), strict=True)])
     times = np.array([row.ts for row in rows], np.int64)
-    return keys, times, pa.record_batch([pa.array([row.value for row in rows], pa.int64())], schema=KEPT)
+    return Rows(
+        keys, times, pa.record_batch([pa.array([row.value for row in rows], pa.int64())], schema=KEPT)
+    )
 
 
 @contextmanager
 def result_blocks(rows: int) -> Iterator[None]:
     """Results leave in blocks of this many, so that small inputs fill several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel_join, "block_rows", lambda _runs: rows)
+        patch.setattr(search, "block_rows", lambda _runs: rows)
         yield
 
 
@@ -65,10 +88,10 @@ class Kernel:
         `hashed` replaces the hashes of byte-encoded keys. With `stored`, all state goes through
         blobs between two batches, as it does when a bucket moves to another worker.
         """
-        names = count()
-        self.join = MultiwayJoin.from_plan(plan_for(windows), lambda: str(next(names)))
+        plan = plan_for(windows)
         if paths is not None:
-            self.join.paths = tuple(paths)
+            plan = replace(plan, root=replace(plan.root, paths=tuple(paths)))
+        self.join = join_for(plan)
         self._hashed = hashed
         self._stored = stored
         self.results: list[Result] = []
@@ -81,15 +104,16 @@ class Kernel:
         for stream, rows in enumerate(batch):
             if not rows:
                 continue
-            keys, times, columns = columns_of(rows)
-            if self._hashed is not None and keys.encoded is not None:
-                keys = Keys(np.ascontiguousarray(self._hashed(keys.hashes), np.uint64), keys.encoded)
-            for block in self.join.on_rows(stream, keys, times, columns):
-                values = [part.column("value").to_pylist() for part in block.streams]
+            new = columns_of(rows)
+            if self._hashed is not None and new.keys.encoded is not None:
+                hashes = np.ascontiguousarray(self._hashed(new.keys.hashes), np.uint64)
+                new = replace(new, keys=Keys(hashes, new.keys.encoded))
+            for block in self.join.on_rows(stream, new):
+                values = [columns[0].to_pylist() for columns in block.columns]
                 found += zip(*values, block.times.tolist(), strict=True)
         self.join.on_watermark(self.join.watermark)
         if self._stored:
-            self._store_and_load()
+            store_and_load(self.join)
         self.results += found
         return found
 
@@ -99,20 +123,11 @@ class Kernel:
             self.batch(batch, watermark)
         return self.results
 
-    def _store_and_load(self) -> None:
-        for window in self.join.windows:
-            loaded = []
-            for stored in window.runs:
-                run = from_blob(to_blob(stored.run))
-                loaded.append(
-                    StoredRun(
-                        stored.id,
-                        stored.slice,
-                        stored.rows,
-                        stored.earliest,
-                        stored.latest,
-                        lambda run=run: run,
-                    )
-                )
-            window.runs = loaded
-            window.take_changes()
+
+def store_and_load(join: MultiwayJoin) -> None:
+    """All state goes through blobs, as it does when a bucket moves to another worker."""
+    for window in join.windows:
+        window.runs = [
+            replace(stored, open=partial(from_blob, to_blob(stored.run))) for stored in window.runs
+        ]
+        window.take_changes()

@@ -151,9 +151,9 @@ def test_results_leave_in_blocks_of_bounded_size() -> None:
     """One hot key must not need all its combinations in memory at once."""
     kernel = Kernel([10, 10])
     rows = columns_of([Row((1,), 5, i) for i in range(150)])
-    assert list(kernel.join.on_rows(0, *rows)) == []
+    assert list(kernel.join.on_rows(0, rows)) == []
     with result_blocks(1000):
-        sizes = [len(block) for block in kernel.join.on_rows(1, *rows)]
+        sizes = [len(block) for block in kernel.join.on_rows(1, rows)]
     assert sum(sizes) == 150 * 150
     assert max(sizes) == 1000
 
@@ -183,5 +183,5 @@ def test_blocks_that_are_held_keep_their_times(rows: int) -> None:
     kernel = Kernel([10, 10])
     kernel.batch([[Row((1,), 0, 5)], []])
     with result_blocks(rows):
-        blocks = list(kernel.join.on_rows(1, *columns_of([Row((1,), time, time) for time in range(6)])))
+        blocks = list(kernel.join.on_rows(1, columns_of([Row((1,), time, time) for time in range(6)])))
     assert sorted(time for block in blocks for time in block.times.tolist()) == [0, 1, 2, 3, 4, 5]

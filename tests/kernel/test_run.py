@@ -5,6 +5,7 @@ merge that loses rows or puts them out of order, a sort that disagrees with NumP
 """
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from harness.kernel import columns_of
 from oracles.reference import Row
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.keys import Keys, encode_keys
-from watersmeet.kernel.run import Run, blob_checksum, build_run, from_blob, merge_runs, to_blob
+from watersmeet.kernel.run import Rows, Run, blob_checksum, build_run, from_blob, merge_runs, to_blob
 from watersmeet.kernel.sorting import order_by_hash_and_time
 
 any_rows = st.lists(
@@ -33,10 +34,10 @@ any_rows = st.lists(
 
 
 def build(rows: list[Row], *, weak: bool = False) -> Run:
-    keys, times, columns = columns_of(rows)
+    new = columns_of(rows)
     if weak:
-        keys = Keys(keys.hashes % np.uint64(2), keys.encoded)
-    return build_run(keys, times, columns)
+        new = replace(new, keys=Keys(new.keys.hashes % np.uint64(2), new.keys.encoded))
+    return build_run(new)
 
 
 def entries(run: Run) -> list[tuple[int, bytes, list[int], list[int]]]:
@@ -90,7 +91,7 @@ def test_a_blob_gives_the_run_back(rows: list[Row], *, weak: bool) -> None:
 
 
 def test_integer_keys_take_no_bytes_and_come_back() -> None:
-    run = build_run(*columns_of([Row((k,), t, v) for k, t, v in [(5, 3, 1), (-7, 2, 2), (5, 1, 3)]]))
+    run = build_run(columns_of([Row((k,), t, v) for k, t, v in [(5, 3, 1), (-7, 2, 2), (5, 1, 3)]]))
     back = from_blob(to_blob(run))
     assert run.key_bytes is None
     assert back.key_bytes is None
@@ -116,7 +117,7 @@ def test_kept_columns_of_any_type_follow_their_rows(column: pa.Array) -> None:
         number = pa.array(range(4))
         batch = pa.record_batch([number, sliced], ["n", "c"])
         run = from_blob(
-            to_blob(build_run(encode_keys([pa.array([3, 1, 2, 1])]), np.array([4, 3, 2, 1]), batch))
+            to_blob(build_run(Rows(encode_keys([pa.array([3, 1, 2, 1])]), np.array([4, 3, 2, 1]), batch)))
         )
         expected = dict(enumerate(column.to_pylist()))
         assert dict(zip(*(part.to_pylist() for part in run.columns.columns), strict=True)) == expected

@@ -34,7 +34,7 @@ def test_after_every_batch_dead_runs_are_gone_and_live_rows_are_there(history: H
             arrived[stream] += [row for row in rows if watermark is None or row.ts > watermark]
         for window, rows in zip(kernel.join.windows, arrived, strict=True):
             if watermark is not None:
-                assert all(stored.latest + window.length > watermark for stored in window.runs)
+                assert all(stored.end > watermark for stored in window.runs)
             held = [pair for stored in window.runs for pair in rows_in(stored.run)]
             alive = [(r.ts, r.value) for r in rows if watermark is None or r.ts + window.length > watermark]
             everything = [(r.ts, r.value) for r in rows]
@@ -54,10 +54,11 @@ def test_what_is_said_about_a_run_is_true(history: History) -> None:
         assert window.rows == sum(stored.rows for stored in window.runs)
         for stored in window.runs:
             assert stored.rows == stored.run.rows == stored.run.columns.num_rows
-            assert (stored.earliest, stored.latest) == (stored.run.times.min(), stored.run.times.max())
+            earliest, latest = stored.run.times.min(), stored.run.times.max()
+            assert (stored.earliest, stored.end) == (earliest, latest + window.length)
             width, index = stored.slice
-            assert index * width <= stored.earliest <= stored.latest < (index + 1) * width
-        expiries = [stored.latest + window.length for stored in window.runs]
+            assert index * width <= earliest <= latest < (index + 1) * width
+        expiries = [stored.end for stored in window.runs]
         assert window.next_expiry() == min(expiries, default=None)
 
 
@@ -129,7 +130,7 @@ def test_compaction_keeps_the_rows_and_the_number_of_runs_low(*, text: bool) -> 
     for i in range(300):
         rows = [Row((f"{k}",) if text else (int(k),), int(t), i) for k, t in random.integers(0, 1000, (5, 2))]
         expected += [(row.ts, row.value) for row in rows]
-        window.insert(*columns_of(rows))
+        window.insert(columns_of(rows))
         window.compact()
     assert sorted(pair for stored in window.runs for pair in rows_in(stored.run)) == sorted(expected)
     assert len(window.runs) <= 15
@@ -140,7 +141,7 @@ def test_runs_too_large_for_arrow_to_put_together_stay_apart(monkeypatch: pytest
     numbers = count()
     window = Window(1_000_000, 12, lambda: str(next(numbers)))
     for i in range(64):
-        window.insert(*columns_of([Row((i,), i, i)]))
+        window.insert(columns_of([Row((i,), i, i)]))
         window.compact()
     assert sorted(pair for stored in window.runs for pair in rows_in(stored.run)) == [
         (i, i) for i in range(64)

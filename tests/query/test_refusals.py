@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from harness.kernel import ColumnsOnly
 from watersmeet.errors import InvalidQuery, InvalidStream, WatersmeetError
 from watersmeet.optimize import choose_plan
 from watersmeet.plan import ProbePath
@@ -27,12 +28,12 @@ def stream(name: str = "orders", columns: dict[str, str] | None = None, **option
 def join(
     *streams: Any, on: On = "order_id", select: list[str] | None = None, how: str = "inner"
 ) -> JoinQuery:
-    return join_query(streams, on, select, how)
+    return join_query(streams, on, select, how, ColumnsOnly())
 
 
 def test_the_columns_these_tests_use_make_a_fine_join() -> None:
     query = join(stream(), stream("payments"), select=["orders.amount", "payments.*"])
-    assert query.selected == (("amount",), ("order_id", "ts", "amount"))
+    assert query.kept == (("amount",), ("order_id", "ts", "amount"))
 
 
 @pytest.mark.parametrize(
@@ -124,8 +125,8 @@ def test_a_column_that_appears_twice_is_ambiguous() -> None:
             "every stream",
             "inner",
         ),
-        ([stream(), stream("b")], {"on": []}, "the join has no key column", "", "on="),
-        ([stream(), stream("b")], {"on": None}, "columns are given by name", "None", '"order_id"'),
+        ([stream(), stream("b")], {"on": []}, "the join has no condition", "every other", "on="),
+        ([stream(), stream("b")], {"on": None}, "the join has no condition", "every other", "cross=True"),
         ([stream(), stream("b")], {"on": ["order_id", 3]}, "columns are given by name", "3", '"order_id"'),
         (
             [stream(), stream("b")],

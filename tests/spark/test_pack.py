@@ -6,6 +6,7 @@ Would catch: wide rows gathered into blobs that fill the memory, narrow ones lef
 import pyarrow as pa
 import pytest
 
+from watersmeet.spark import blobs as blobs_module
 from watersmeet.spark import pack
 
 
@@ -32,7 +33,7 @@ def test_wide_rows_are_cut_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_blobs_are_opened_in_groups_that_arrow_can_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pack, "_UNPACK_BYTES", 10)
+    monkeypatch.setattr(blobs_module, "_UNPACK_BYTES", 10)
     blobs = [b"x" * size for size in (4, 4, 4, 30, 10, 1)]
-    groups = [[len(blob) for blob in group] for group in pack.limited(blobs)]
+    groups = [[len(blob) for blob in group] for group in blobs_module.limited(blobs)]
     assert groups == [[4, 4], [4], [30], [10], [1]]

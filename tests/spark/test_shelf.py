@@ -22,7 +22,7 @@ from watersmeet.spark.shelf import Shelf
 
 # A little more than a page, so that cutting it leaves a part of a page mapped.
 ROWS = [Row((f"key {i % 7}",), i, 1000 + i) for i in range(200)]
-BLOB = to_blob(build_run(*columns_of(ROWS)))
+BLOB = to_blob(build_run(columns_of(ROWS)))
 
 Harm = Callable[[Path], None]
 

@@ -47,8 +47,8 @@ def buffer_table(columns: pa.RecordBatch) -> Any:
     return table
 
 
-def gather(runs: Sequence[Any], owners: Any, rows: Any) -> pa.RecordBatch:
-    """The rows `rows[i]` of the runs `runs[owners[i]]`, in this order (int64 arrays).
+def gather(runs: Sequence[Any], owners: Any, rows: Any, positions: Sequence[int]) -> list[pa.Array]:
+    """Some columns of the rows `rows[i]` of the runs `runs[owners[i]]`, in this order (int64 arrays).
 
     Raises:
         TooManyBytes: More than one row was asked for and they are too large together.
@@ -56,7 +56,8 @@ def gather(runs: Sequence[Any], owners: Any, rows: Any) -> pa.RecordBatch:
     tables = np.stack([run.buffers for run in runs], axis=1)
     schema = runs[0].columns.schema
     columns = []
-    for i, field in enumerate(schema):
+    for i in positions:
+        field = schema.field(i)
         width = _width(field.type)
         if width == 0:
             try:
@@ -79,9 +80,7 @@ def gather(runs: Sequence[Any], owners: Any, rows: Any) -> pa.RecordBatch:
         else:
             buffers = [valid, pa.py_buffer(_FIXED[width](table, owners, rows))]
         columns.append(pa.Array.from_buffers(field.type, len(rows), buffers))
-    if not columns:
-        return pa.record_batch([pa.nulls(len(rows))], ["_"]).select([])
-    return pa.record_batch(columns, schema=schema)
+    return columns
 
 
 _STRINGS = -4  # offsets are four bytes wide

@@ -67,6 +67,32 @@ def encode_keys(columns: list[pa.Array]) -> Keys:
     return Keys(hash_bytes(encoded.offsets, encoded.data), encoded)
 
 
+def same_keys(left: Keys, right: Keys) -> Any:
+    """Row by row, whether two keys are equal."""
+    same = left.hashes == right.hashes
+    if left.encoded is not None and right.encoded is not None:
+        # Hashes can be equal by chance, bytes cannot.
+        same &= _same_bytes(
+            left.encoded.offsets, left.encoded.data, right.encoded.offsets, right.encoded.data
+        )
+    return same
+
+
+@compiled(I64, U8, I64, U8)
+def _same_bytes(left_offsets: Any, left: Any, right_offsets: Any, right: Any) -> Any:
+    rows = len(left_offsets) - 1
+    same = np.zeros(rows, np.bool_)
+    for i in range(rows):
+        size = left_offsets[i + 1] - left_offsets[i]
+        if size != right_offsets[i + 1] - right_offsets[i]:
+            continue
+        k = 0
+        while k < size and left[left_offsets[i] + k] == right[right_offsets[i] + k]:
+            k += 1
+        same[i] = k == size
+    return same
+
+
 def _words(column: pa.Array) -> Any:
     """The values as 64-bit words, or None for types that need more; nulls read as zero."""
     kind = column.type

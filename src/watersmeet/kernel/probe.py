@@ -12,7 +12,11 @@ without the key ends the work for that key. Otherwise each head row walks the wi
 
 On a line, intervals that meet pairwise meet all together, so narrowing (start, end) step by step
 accepts exactly the combinations whose alive intervals share an instant. A partner of window T must have
-its time in [start - T, end]; rows of a key are sorted by time, so that is one binary search.
+its time in [start - T, end]; rows of a key are sorted by time, so that is one binary search. Rows that do not
+live equally long (results of another join) carry their ends; then T is the longest life, and each end is
+looked at.
+
+A window that has no part in the key is scanned: all its rows within reach are partners.
 
 Nothing is materialised between the windows. The loop stops when the output is full and goes on from
 its cursor at the next call, so one hot key cannot exhaust memory.
@@ -29,7 +33,7 @@ from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64_TABLE, c
 from watersmeet.kernel.pointers import i64_at, u8_at, u32_at, u64_at
 
 # Columns of the address table; `Run.addresses` fills them.
-_HASHES, _ROWS, _DIRECTORY, _SHIFT, _TIMES, _KEY_OFFSETS, _KEY_DATA, _KEY_COUNT, _ROW_COUNT = range(9)
+_HASHES, _ROWS, _DIRECTORY, _SHIFT, _TIMES, _KEY_OFFSETS, _KEY_DATA, _KEY_COUNT, _ROW_COUNT, _ENDS = range(10)
 
 # Cursor layout: where to go on, and what was counted. After these come, per window, hit and row.
 CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED = range(4)
@@ -77,7 +81,15 @@ def _first_at_or_after(times: Any, low: int, high: int, wanted: int) -> int:
 
 @njit
 def _locate(
-    head: Any, runs: Any, chosen: Any, first_run: Any, first_key: int, keys: Any, hits: Any, hit_count: Any
+    head: Any,
+    runs: Any,
+    chosen: Any,
+    first_run: Any,
+    scanned: Any,
+    first_key: int,
+    keys: Any,
+    hits: Any,
+    hit_count: Any,
 ) -> int:
     """Find a block of head keys in every window; returns how many keys every window holds.
 
@@ -96,6 +108,15 @@ def _locate(
             hit_count[keys[i] - first_key, level] = 0
         for r in range(first_run[level], first_run[level + 1]):
             run = runs[chosen[r]]
+            if scanned[level]:
+                for i in range(alive):
+                    place = keys[i] - first_key
+                    j = first_run[level] + hit_count[place, level]
+                    hits[place, j, 0] = chosen[r]
+                    hits[place, j, 1] = 0
+                    hits[place, j, 2] = np.int64(run[_ROW_COUNT])
+                    hit_count[place, level] += 1
+                continue
             hashes = u64_at(run[_HASHES], np.int64(run[_KEY_COUNT]))
             rows = i64_at(run[_ROWS], np.int64(run[_KEY_COUNT]) + 1)
             shift = run[_SHIFT]
@@ -127,13 +148,23 @@ def _locate(
     return alive
 
 
-@compiled(U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64)
+@njit(inline="always")
+def _end_of(run: Any, row: int, time: int, window: int) -> int:
+    if run[_ENDS] == 0:
+        return time + window
+    return i64_at(run[_ENDS], row + 1)[row]  # type: ignore[no-any-return]
+
+
+@compiled(
+    U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64
+)
 def probe(
     heads: Any,
     head_number: int,
     runs: Any,
     chosen: Any,
     first_run: Any,
+    scanned: Any,
     windows: Any,
     head_window: int,
     cursor: Any,
@@ -148,10 +179,11 @@ def probe(
         runs: Runs of the other windows.
         chosen: Which of them to look into, window by window in probe order.
         first_run: Where the runs of each window start in `chosen`, and one past the last.
+        scanned: Per window whether it has no part in the key; its runs then hold a single key.
         windows: The window lengths in probe order, microseconds.
         head_window: The window length of the head's stream.
         cursor: From `new_cursor`; kept between calls.
-        out: One row per combination: the places of the head and of each window, then the result time.
+        out: One row per combination: the places of the head and of each window, then start and end.
         filled: How many combinations `out` holds already.
     """
     levels = len(windows)
@@ -175,7 +207,7 @@ def probe(
     first_key = cursor[CURSOR_KEY]
 
     while first_key < key_count:
-        alive = _locate(head, runs, chosen, first_run, first_key, keys, hits, hit_count)
+        alive = _locate(head, runs, chosen, first_run, scanned, first_key, keys, hits, hit_count)
         for i in range(alive):
             key = keys[i]
             mine = hits[key - first_key]
@@ -183,7 +215,7 @@ def probe(
             row = cursor[CURSOR_ROW] if resume else key_rows[key]
             while row < key_rows[key + 1]:
                 start[0] = head_times[row]
-                end[0] = head_times[row] + head_window
+                end[0] = _end_of(head, row, head_times[row], head_window)
                 if resume:
                     # Walk down again to where the output was full.
                     resume = False
@@ -196,7 +228,8 @@ def probe(
                         row_stop[above] = _first_at_or_after(times, hit[1], hit[2], end[above] + 1)
                         time = times[row_at[above]]
                         start[above + 1] = max(start[above], time)
-                        end[above + 1] = min(end[above], time + windows[above])
+                        row_end = _end_of(runs[hit[0]], row_at[above], time, windows[above])
+                        end[above + 1] = min(end[above], row_end)
                 else:
                     level = 0
                     hit_at[0] = -1
@@ -225,9 +258,12 @@ def probe(
                     examined += 1
                     hit = mine[first_run[level] + hit_at[level]]
                     time = i64_at(runs[hit[0], _TIMES], hit[2])[row_at[level]]
+                    row_end = _end_of(runs[hit[0]], row_at[level], time, windows[level])
+                    if row_end < start[level]:
+                        continue
                     start[level + 1] = max(start[level], time)
+                    end[level + 1] = min(end[level], row_end)
                     if level < deepest:
-                        end[level + 1] = min(end[level], time + windows[level])
                         level += 1
                         hit_at[level] = -1
                         row_at[level] = 0
@@ -238,6 +274,7 @@ def probe(
                         owner = mine[first_run[above] + hit_at[above], 0]
                         out[filled, above + 1] = (owner << ROW_BITS) | row_at[above]
                     out[filled, levels + 1] = start[levels]
+                    out[filled, levels + 2] = end[levels]
                     filled += 1
                     if filled == capacity:
                         cursor[CURSOR_KEY] = key

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,43 +21,51 @@ from watersmeet.kernel.run import Run
 from watersmeet.kernel.window import StoredRun
 
 
+class Span(Protocol):
+    """From when until when some row of a run is alive."""
+
+    @property
+    def earliest(self) -> int:
+        """The time of the first row."""
+
+    @property
+    def end(self) -> int:
+        """The last instant at which one of the rows is alive."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
     """Heads that can find partners, the runs they can find them in, and which head reaches which.
 
     Attributes:
-        heads: Runs of new rows.
+        heads: The numbers of the heads that can find partners.
         runs: Runs of the other windows, window by window in probe order.
         first_run: Where the runs of each window start in `runs`, and one past the last.
         chosen: Per head, the numbers of the runs it reaches, window by window.
         bounds: Per head, where the numbers of each window start in `chosen`, and one past the last.
     """
 
-    heads: list[Run]
+    heads: list[int]
     runs: list[Run]
     first_run: Any
     chosen: list[Any]
     bounds: list[Any]
 
 
-def reach_of(
-    fresh: Sequence[StoredRun], head_window: int, windows: Sequence[Sequence[StoredRun]], lengths: Any
-) -> Reach:
-    """Match new runs of one stream with the runs of the other windows.
+def reach_of(heads: Sequence[Span], windows: Sequence[Sequence[StoredRun]]) -> Reach:
+    """Match runs of rows that look for partners with the runs of the windows they look into.
 
     Args:
-        fresh: The new runs.
-        head_window: The window length of their stream.
+        heads: The lives of the heads.
         windows: The visible runs of every other window, in probe order.
-        lengths: The lengths of these windows.
     """
-    head_earliest, head_latest = _spans(fresh)
+    head_earliest = np.array([head.earliest for head in heads], np.int64)[:, None]
+    head_end = np.array([head.end for head in heads], np.int64)[:, None]
     meets = []
-    for stored, length in zip(windows, lengths, strict=True):
-        earliest, latest = _spans(stored)
-        meets.append(
-            (latest + length >= head_earliest[:, None]) & (earliest <= head_latest[:, None] + head_window)
-        )
+    for stored in windows:
+        earliest = np.array([run.earliest for run in stored], np.int64)
+        end = np.array([run.end for run in stored], np.int64)
+        meets.append((end >= head_earliest) & (earliest <= head_end))
     # A head for which one window has nothing cannot complete a combination.
     searching = np.flatnonzero(np.all([matrix.any(axis=1) for matrix in meets], axis=0))
     meets = [matrix[searching] for matrix in meets]
@@ -69,18 +77,11 @@ def reach_of(
         chosen.append(np.concatenate([numbers + first_run[level] for level, numbers in enumerate(mine)]))
         bounds.append(_starts([len(numbers) for numbers in mine]))
     return Reach(
-        [fresh[int(head)].run for head in searching],
+        searching.tolist(),
         [stored[int(i)].run for stored, numbers in zip(windows, used, strict=True) for i in numbers],
         first_run,
         chosen,
         bounds,
-    )
-
-
-def _spans(runs: Sequence[StoredRun]) -> tuple[Any, Any]:
-    return (
-        np.array([stored.earliest for stored in runs], np.int64),
-        np.array([stored.latest for stored in runs], np.int64),
     )
 
 

@@ -1,4 +1,4 @@
-"""From row numbers to rows: fetching the kept columns of every combination found."""
+"""From combinations of rows to results: fetching the columns that leave the operator."""
 
 from __future__ import annotations
 
@@ -8,60 +8,41 @@ from typing import Any
 
 import pyarrow as pa
 
-from watersmeet.kernel.gather import TooManyBytes, gather
-from watersmeet.kernel.probe import ROW_BITS
-from watersmeet.kernel.reach import Reach
-from watersmeet.kernel.run import Run
-
-_ROW_MASK = (1 << ROW_BITS) - 1
-
-# Results leave in blocks of about this many bytes per stream and at most this many rows: large enough to be
-# cheap per row, small enough to stay in the cache.
-_BLOCK_BYTES = 1 << 26
-_BLOCK_ROWS = 1 << 16
+from watersmeet.kernel.combinations import Combinations
+from watersmeet.kernel.gather import TooManyBytes
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A block of results: per stream its kept columns, and the time of each result (int64 microseconds)."""
+    """A block of results.
 
-    streams: tuple[pa.RecordBatch, ...]
+    Attributes:
+        columns: Per input the columns that leave.
+        times: When each result came about (int64 microseconds).
+        ends: Until when its rows are all alive.
+    """
+
+    columns: tuple[list[pa.Array], ...]
     times: Any
+    ends: Any
 
     def __len__(self) -> int:
         """How many results the block holds."""
         return len(self.times)
 
 
-def block_rows(runs: Sequence[Run]) -> int:
-    """How many results of these runs make a block."""
-    widest = max(run.row_bytes for run in runs)
-    return int(min(_BLOCK_ROWS, max(1, _BLOCK_BYTES // max(1, widest))))
-
-
-def collect(stream: int, order: Sequence[int], reach: Reach, found: Any) -> Iterator[Results]:
-    """Fetch the rows of the combinations `probe` found, in as many blocks as their size asks for.
+def fetch(rows: Combinations, leaving: Sequence[Sequence[int]]) -> Iterator[Results]:
+    """The results of some combinations, in as many blocks as their size asks for.
 
     Args:
-        stream: The heads' stream.
-        order: The streams probed, in probe order.
-        reach: The heads and the runs that were probed.
-        found: What `probe` wrote.
+        rows: Combinations of all inputs.
+        leaving: Per input the positions of the columns that leave.
     """
     try:
-        yield _fetch(stream, order, reach, found)
+        columns = tuple(rows.columns(part, positions) for part, positions in enumerate(leaving))
     except TooManyBytes:
-        half = len(found) // 2
-        yield from collect(stream, order, reach, found[:half])
-        yield from collect(stream, order, reach, found[half:])
-
-
-def _fetch(stream: int, order: Sequence[int], reach: Reach, found: Any) -> Results:
-    fetched: list[Any] = [None] * (len(order) + 1)
-    fetched[stream] = gather(reach.heads, found[:, 0] >> ROW_BITS, found[:, 0] & _ROW_MASK)
-    for level, other in enumerate(order):
-        places = found[:, level + 1]
-        first, last = reach.first_run[level], reach.first_run[level + 1]
-        fetched[other] = gather(reach.runs[first:last], (places >> ROW_BITS) - first, places & _ROW_MASK)
-    # A copy, because the next combinations are written over these.
-    return Results(tuple(fetched), found[:, -1].copy())
+        half = len(rows) // 2
+        yield from fetch(rows.take(slice(None, half)), leaving)
+        yield from fetch(rows.take(slice(half, None)), leaving)
+    else:
+        yield Results(columns, rows.starts, rows.ends)

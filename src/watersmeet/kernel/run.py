@@ -2,7 +2,7 @@
 
     directory   slot of leading hash bits -> first key     (rebuilt when a run is opened)
     keys        hash | first row | bytes, unless the hash is one to one
-    rows        time | the columns the query keeps
+    rows        time | end, unless all live equally long | the columns the query keeps
 
 A probe looks at one slot of the directory, compares hashes and then bytes, and finds all rows of the
 key side by side in time order. Keys are stored once however often they occur, two keys of equal hash
@@ -30,12 +30,40 @@ from watersmeet.kernel.hashing import checksum
 from watersmeet.kernel.keys import ByteStrings, Keys
 from watersmeet.kernel.sorting import directory_bits, order_by_hash_and_time
 
-_MAGIC = b"WMRUN\x00\x00\x01"
-_HEADER = struct.Struct("<8sqqqqqqqq")  # magic, rows, keys, then the offset of each section
+_MAGIC = b"WMRUN\x00\x00\x02"
+_HEADER = struct.Struct("<8sqq7q")  # magic, rows, keys, then the offset of each section; 0 where it is absent
 _ALIGN = 64
 # Most lookups are for keys a run does not have. With four slots per key they mostly end at an empty slot,
 # which made probing a quarter faster than one slot per key; eight were no better.
 _SLOTS_PER_KEY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of one input as they arrive.
+
+    Attributes:
+        keys: Their keys.
+        times: When they come alive (int64 microseconds).
+        columns: The columns that are stored.
+        ends: Until when they live, where the input's window does not say it.
+    """
+
+    keys: Keys
+    times: Any
+    columns: pa.RecordBatch
+    ends: Any | None = None
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.times)
+
+    def take(self, rows: Any) -> Rows:
+        """Some of the rows, by number."""
+        encoded = None if self.keys.encoded is None else self.keys.encoded.take(rows)
+        ends = None if self.ends is None else self.ends[rows]
+        keys = Keys(self.keys.hashes[rows], encoded)
+        return Rows(keys, self.times[rows], self.columns.take(pa.array(rows)), ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +74,7 @@ class Run:
     key_rows: Any
     key_bytes: ByteStrings | None
     times: Any
+    ends: Any | None
     columns: pa.RecordBatch
     directory: Any
     addresses: Any
@@ -58,7 +87,9 @@ class Run:
         return len(self.times)
 
 
-def _assemble(key_hashes: Any, key_rows: Any, key_bytes: ByteStrings | None, times: Any, columns: Any) -> Run:
+def _assemble(
+    key_hashes: Any, key_rows: Any, key_bytes: ByteStrings | None, times: Any, ends: Any | None, columns: Any
+) -> Run:
     """Add the directory, and the row of the address table by which `kernel.probe` knows the run."""
     bits = directory_bits(_SLOTS_PER_KEY * len(key_hashes))
     directory = _directory(key_hashes, bits)
@@ -76,12 +107,15 @@ def _assemble(key_hashes: Any, key_rows: Any, key_bytes: ByteStrings | None, tim
             data,
             len(key_hashes),
             len(times),
+            0 if ends is None else ends.ctypes.data,
         ],
         np.uint64,
     )
     row_bytes = columns.nbytes // max(1, len(times))
     buffers = buffer_table(columns)
-    return Run(key_hashes, key_rows, key_bytes, times, columns, directory, addresses, buffers, row_bytes)
+    return Run(
+        key_hashes, key_rows, key_bytes, times, ends, columns, directory, addresses, buffers, row_bytes
+    )
 
 
 def replace_columns(run: Run, columns: pa.RecordBatch) -> Run:
@@ -89,18 +123,21 @@ def replace_columns(run: Run, columns: pa.RecordBatch) -> Run:
     return replace(run, columns=columns, buffers=buffer_table(columns))
 
 
-def build_run(keys: Keys, times: Any, columns: pa.RecordBatch) -> Run:
-    """Sort rows into a run; `keys` and `times` (int64 microseconds) belong to the rows of `columns`."""
-    order = order_by_hash_and_time(keys.hashes, times)
+def build_run(rows: Rows) -> Run:
+    """Sort rows into a run."""
+    keys = rows.keys
+    order = order_by_hash_and_time(keys.hashes, rows.times)
     if keys.encoded is not None:
-        order = _separate_collisions(order, keys, times)
+        order = _separate_collisions(order, keys, rows.times)
         starts = _key_starts_verified(keys.hashes, order, keys.encoded.offsets, keys.encoded.data)
     else:
         starts = _key_starts(keys.hashes, order)
     first = order[starts[:-1]]
     key_hashes = keys.hashes[first]
     key_bytes = None if keys.encoded is None else keys.encoded.take(first)
-    return _assemble(key_hashes, starts, key_bytes, times[order], columns.take(pa.array(order)))
+    ends = None if rows.ends is None else rows.ends[order]
+    columns = rows.columns.take(pa.array(order))
+    return _assemble(key_hashes, starts, key_bytes, rows.times[order], ends, columns)
 
 
 def merge_runs(runs: Sequence[Run]) -> Run:
@@ -111,7 +148,35 @@ def merge_runs(runs: Sequence[Run]) -> Run:
     )
     times = np.concatenate([run.times for run in runs])
     columns = pa.concat_batches([run.columns for run in runs])
-    return build_run(keys, times, columns)
+    ends = None if runs[0].ends is None else np.concatenate([run.ends for run in runs])
+    return build_run(Rows(keys, times, columns, ends))
+
+
+def keys_of_rows(runs: Sequence[Run], owners: Any, rows: Any) -> Keys:
+    """The keys of the rows `rows[i]` of the runs `runs[owners[i]]`."""
+    hashes = np.empty(len(rows), np.uint64)
+    sizes = np.zeros(len(rows), np.int64)
+    pieces: list[tuple[Any, ByteStrings]] = []
+    for number, run in enumerate(runs):
+        mine = np.flatnonzero(owners == number)
+        if not len(mine):
+            continue
+        keys = np.searchsorted(run.key_rows, rows[mine], side="right") - 1
+        hashes[mine] = run.key_hashes[keys]
+        if run.key_bytes is not None:
+            taken = run.key_bytes.take(keys)
+            sizes[mine] = np.diff(taken.offsets)
+            pieces.append((mine, taken))
+    if not pieces:
+        return Keys(hashes, None)
+    # The pieces one after the other, then each row's bytes from where its piece has them.
+    order = np.concatenate([mine for mine, _ in pieces])
+    together = ByteStrings(
+        np.concatenate([[0], np.cumsum(sizes[order])]), np.concatenate([taken.data for _, taken in pieces])
+    )
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return Keys(hashes, together.take(place))
 
 
 def _row_bytes(runs: Sequence[Run]) -> ByteStrings | None:
@@ -220,22 +285,26 @@ def _directory(key_hashes: Any, bits: int) -> Any:
 
 def to_blob(run: Run) -> bytes:
     """The run as one blob."""
-    arrays = [run.key_hashes, run.key_rows, run.times]
-    if run.key_bytes is not None:
-        arrays += [run.key_bytes.offsets, run.key_bytes.data]
+    key_offsets, key_data = (
+        (None, None) if run.key_bytes is None else (run.key_bytes.offsets, run.key_bytes.data)
+    )
+    arrays = [run.key_hashes, run.key_rows, run.times, run.ends, key_offsets, key_data]
     offsets = []
     end = _HEADER.size
     for array in arrays:
-        offsets.append(_aligned(end))
-        end = offsets[-1] + array.nbytes
-    absent = [0] * (5 - len(arrays))
+        if array is None:
+            offsets.append(0)
+        else:
+            offsets.append(_aligned(end))
+            end = offsets[-1] + array.nbytes
     rows_at = _aligned(end)
     sink = pa.BufferOutputStream()
-    sink.write(_HEADER.pack(_MAGIC, run.rows, len(run.key_hashes), *offsets, *absent, rows_at))
-    for offset, array in zip([*offsets, rows_at], [*arrays, None], strict=True):
-        sink.write(bytes(offset - sink.tell()))
+    sink.write(_HEADER.pack(_MAGIC, run.rows, len(run.key_hashes), *offsets, rows_at))
+    for offset, array in zip(offsets, arrays, strict=True):
         if array is not None:
+            sink.write(bytes(offset - sink.tell()))
             sink.write(np.ascontiguousarray(array))
+    sink.write(bytes(rows_at - sink.tell()))
     with pa.ipc.new_stream(sink, run.columns.schema) as writer:
         writer.write_batch(run.columns)
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
@@ -246,19 +315,22 @@ def from_blob(blob: Any) -> Run:
     view = memoryview(blob)
     if len(view) < _HEADER.size:
         raise DamagedRun("a stored run is cut short", f"it has {len(view)} bytes.")
-    magic, rows, keys, hashes_at, starts_at, times_at, offsets_at, data_at, rows_at = _HEADER.unpack_from(
-        view
-    )
+    magic, rows, keys, *sections = _HEADER.unpack_from(view)
     if magic != _MAGIC:
         raise DamagedRun("a stored run has an unknown header", f"it starts with {bytes(magic)!r}.")
-    key_hashes = np.frombuffer(view, np.uint64, keys, hashes_at)
+    hashes_at, starts_at, times_at, ends_at, offsets_at, data_at, rows_at = sections
     key_bytes = None
     if offsets_at:
         offsets = np.frombuffer(view, np.int64, keys + 1, offsets_at)
         key_bytes = ByteStrings(offsets, np.frombuffer(view, np.uint8, int(offsets[-1]), data_at))
-    columns = pa.ipc.open_stream(pa.py_buffer(view)[rows_at:]).read_next_batch()
-    key_rows = np.frombuffer(view, np.int64, keys + 1, starts_at)
-    return _assemble(key_hashes, key_rows, key_bytes, np.frombuffer(view, np.int64, rows, times_at), columns)
+    return _assemble(
+        np.frombuffer(view, np.uint64, keys, hashes_at),
+        np.frombuffer(view, np.int64, keys + 1, starts_at),
+        key_bytes,
+        np.frombuffer(view, np.int64, rows, times_at),
+        np.frombuffer(view, np.int64, rows, ends_at) if ends_at else None,
+        pa.ipc.open_stream(pa.py_buffer(view)[rows_at:]).read_next_batch(),
+    )
 
 
 def blob_checksum(blob: Any) -> int:

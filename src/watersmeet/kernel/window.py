@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-import pyarrow as pa
-
-from watersmeet.kernel.keys import Keys
-from watersmeet.kernel.run import Run, build_run, merge_runs
+from watersmeet.kernel.run import Rows, Run, build_run, merge_runs
 from watersmeet.kernel.slices import Slice, cut
 
 # Runs of one slice and about one size are merged when there are this many: every row is rewritten
@@ -22,13 +18,16 @@ _MERGE_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in a window, with what is needed to place and to drop it without opening it."""
+    """A run in a window, with what is needed to place and to drop it without opening it.
+
+    `earliest` is the time of its first row, `end` the last instant at which one of its rows is alive.
+    """
 
     id: str
     slice: Slice
     rows: int
     earliest: int
-    latest: int
+    end: int
     open: Callable[[], Run]
 
     @property
@@ -39,10 +38,10 @@ class StoredRun:
 
 @dataclass(slots=True)
 class Window:
-    """The rows of one stream that can still find partners.
+    """The rows of one input that can still find partners.
 
     Attributes:
-        length: How long a row lives, microseconds.
+        length: How long a row lives, microseconds; at most, where rows bring their own ends.
         slices: How many slices the length is cut into.
         new_id: Names for new runs; the caller's, since a kernel draws no random numbers.
         runs: What is stored now.
@@ -62,25 +61,21 @@ class Window:
         """How many rows are stored."""
         return sum(stored.rows for stored in self.runs)
 
-    def insert(self, keys: Keys, times: Any, columns: pa.RecordBatch) -> list[StoredRun]:
+    def insert(self, new: Rows) -> list[StoredRun]:
         """Store rows; returns their runs."""
         fresh = []
-        for piece, rows in cut(times, self.length, self.slices):
-            if len(rows) == len(times):
-                run = build_run(keys, times, columns)
-            else:
-                encoded = None if keys.encoded is None else keys.encoded.take(rows)
-                run = build_run(Keys(keys.hashes[rows], encoded), times[rows], columns.take(pa.array(rows)))
-            fresh.append(self._store(piece, run))
+        for piece, rows in cut(new.times, self.length, self.slices):
+            part = new if len(rows) == len(new) else new.take(rows)
+            fresh.append(self._store(piece, build_run(part)))
         return fresh
 
     def expire(self, watermark: int) -> None:
         """Drop the runs in which no row is alive after the watermark."""
-        self._remove([stored for stored in self.runs if stored.latest + self.length <= watermark])
+        self._remove([stored for stored in self.runs if stored.end <= watermark])
 
     def next_expiry(self) -> int | None:
         """The watermark at which the next run can go."""
-        return min((stored.latest + self.length for stored in self.runs), default=None)
+        return min((stored.end for stored in self.runs), default=None)
 
     def compact(self) -> None:
         """Merge runs of one slice where `_FAN_IN` of about one size have come together."""
@@ -96,9 +91,8 @@ class Window:
         return added, removed
 
     def _store(self, piece: Slice, run: Run) -> StoredRun:
-        stored = StoredRun(
-            self.new_id(), piece, run.rows, int(run.times.min()), int(run.times.max()), lambda: run
-        )
+        end = int(run.times.max()) + self.length if run.ends is None else int(run.ends.max())
+        stored = StoredRun(self.new_id(), piece, run.rows, int(run.times.min()), end, lambda: run)
         self.runs.append(stored)
         self.added[stored.id] = stored
         return stored

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.order import shortest_window_first
+from watersmeet.optimize.tree import merged_tree
 from watersmeet.plan import Plan
 from watersmeet.plan.plan import DEFAULT_BUCKETS
 from watersmeet.query import JoinQuery
@@ -26,4 +26,4 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None) -> Plan:
             f"it is {count!r}.",
             "a few per core of the cluster is a good choice.",
         )
-    return Plan(query, shortest_window_first(query), count)
+    return Plan(query, merged_tree(query), count)

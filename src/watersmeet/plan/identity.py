@@ -10,36 +10,63 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from watersmeet.plan.plan import Plan
+from watersmeet.plan.layout import OperatorLayout, Ref
+from watersmeet.plan.plan import Operator, Plan, Source, operators
+from watersmeet.query import JoinQuery
 
 # Raise it when the layout of runs, the key encoding or the key hash changes.
 FORMAT_VERSION = 1
 
 
-def identity(plan: Plan) -> dict[str, Any]:
-    """The identity of a plan, ready for JSON."""
+def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str, Any]:
+    """The identity of an operator's state, ready for JSON."""
     query = plan.query
     return {
         "format": FORMAT_VERSION,
         "buckets": plan.buckets,
         "streams": [
             {
-                "name": stream.name,
-                "time": stream.time,
-                "window_us": stream.window_us,
-                "key": [[name, stream.column(name).type] for name in key],
-                "columns": [[name, stream.column(name).type] for name in kept],
+                "name": "+".join(query.streams[stream].name for stream in part.streams),
+                "time": [query.streams[stream].time for stream in part.streams],
+                "window": [_window(query, stream) for stream in part.streams],
+                "key": [_described(query, ref, part) for ref in spec.key],
+                "columns": [_described(query, ref, part) for ref in spec.stored],
+                "conditions": _conditions(query, part),
             }
-            for stream, key, kept in zip(query.streams, query.keys, query.selected, strict=True)
+            for part, spec in zip(operator.inputs, layout.inputs, strict=True)
         ],
     }
+
+
+def _window(query: JoinQuery, stream: int) -> str:
+    reach = query.reaches[stream]
+    rows = query.streams[stream].window
+    return f"{reach} us" if reach is not None else str(rows)
+
+
+def _conditions(query: JoinQuery, part: Source | Operator) -> list[str]:
+    """What rows had to fulfil to be stored."""
+    filters = [f.text for f in query.filters if f.stream in part.streams]
+    below = operators(part)
+    return filters + [query.conditions[n].text for operator in below for n in operator.conditions]
+
+
+def _described(query: JoinQuery, ref: Ref, part: Source | Operator) -> list[str]:
+    """A column and its type."""
+    stream = query.streams[ref.stream]
+    if not ref.column.startswith("="):
+        name = ref.column if isinstance(part, Source) else f"{stream.name}.{ref.column}"
+        return [name, stream.column(ref.column).type]
+    attribute = query.attributes[int(ref.column[1:])]
+    member = attribute.members[ref.stream]
+    assert member is not None
+    return [member.text, attribute.type]
 
 
 def difference(stored: str, current: str) -> str:
     """Why a checkpoint written under `stored` cannot serve `current`; empty when it can.
 
-    Columns added at the end of a stream are the one change that is allowed: rows stored before it
-    read as null there.
+    Columns added to a stream are the one change that is allowed: rows stored before it read as null there.
     """
     old, new = json.loads(stored), json.loads(current)
     if old["format"] != new["format"]:
@@ -50,17 +77,14 @@ def difference(stored: str, current: str) -> str:
         return f"the streams were {', '.join(old_names)} and are now {', '.join(new_names)}"
     for before, after in zip(old["streams"], new["streams"], strict=True):
         name = before["name"]
-        if before["window_us"] != after["window_us"]:
-            return (
-                f'the window of stream "{name}" was {before["window_us"]} us '
-                f"and is now {after['window_us']} us"
-            )
+        for what in ("window", "time", "conditions"):
+            if before[what] != after[what]:
+                was, now = (", ".join(side[what]) or "none" for side in (before, after))
+                return f'{_CALLED[what]} of stream "{name}" was {was} and is now {now}'
         if before["key"] != after["key"]:
             old_key, new_key = _columns(before["key"]), _columns(after["key"])
             return f'the key of stream "{name}" was {old_key} and is now {new_key}'
-        if before["time"] != after["time"]:
-            return f'the time column of stream "{name}" was {before["time"]} and is now {after["time"]}'
-        if after["columns"][: len(before["columns"])] != before["columns"]:
+        if [column for column in after["columns"] if column in before["columns"]] != before["columns"]:
             return (
                 f'the stored columns of stream "{name}" were {_columns(before["columns"])} '
                 f"and are now {_columns(after['columns'])}"
@@ -68,6 +92,9 @@ def difference(stored: str, current: str) -> str:
     if old["buckets"] != new["buckets"]:
         return f"the number of buckets was {old['buckets']} and is now {new['buckets']}"
     return ""
+
+
+_CALLED = {"window": "the window", "time": "the time column", "conditions": "the condition"}
 
 
 def _columns(columns: list[list[str]]) -> str:

@@ -1,4 +1,4 @@
-"""Plans as plain data."""
+"""Plans as plain data: a tree of multi-way operators over the streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_BUCKETS = 8
 
 @dataclass(frozen=True, slots=True)
 class ProbePath:
-    """The order in which an arriving row of one stream visits the windows of the others.
+    """The order in which an arriving row of one input visits the windows of the others.
 
     >>> ProbePath(head=0, order=(2, 1))
     ProbePath(head=0, order=(2, 1))
@@ -27,24 +27,89 @@ class ProbePath:
     order: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Every other stream is visited exactly once."""
+        """Every other input is visited exactly once."""
         expected = sorted(set(range(len(self.order) + 1)) - {self.head})
         if sorted(self.order) != expected:
-            raise ValueError(f"a path of stream {self.head} must visit {expected}, not {list(self.order)}")
+            raise ValueError(f"a path of input {self.head} must visit {expected}, not {list(self.order)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream as an input of an operator."""
+
+    stream: int
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The streams whose rows it brings."""
+        return (self.stream,)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One multi-way join: inputs that share a key meet in the bucket of the key.
+
+    Attributes:
+        inputs: Streams, and operators whose results are joined further.
+        key: The numbers of the query's attributes that make its key. Without any, the first input is
+            spread over the buckets.
+        replicated: The inputs that have no part in the key and go to every bucket.
+        paths: One probe path per input.
+        conditions: The numbers of the query's conditions that are evaluated here.
+        checks: The numbers of attributes that some of its inputs share, but not all: they cannot be part of
+            the key, so their values are compared.
+    """
+
+    inputs: tuple[Source | Operator, ...]
+    key: tuple[int, ...]
+    replicated: frozenset[int]
+    paths: tuple[ProbePath, ...]
+    conditions: tuple[int, ...] = ()
+    checks: tuple[int, ...] = ()
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The streams below, in the order of the query."""
+        return tuple(sorted(stream for part in self.inputs for stream in part.streams))
+
+    def evaluated(self, query: JoinQuery, path: ProbePath) -> tuple[tuple[int, ...], ...]:
+        """Per step of a path, the conditions whose last row is bound there."""
+        bound = set(self.inputs[path.head].streams)
+        waiting = list(self.conditions)
+        steps = []
+        for visited in path.order:
+            bound.update(self.inputs[visited].streams)
+            ready = tuple(number for number in waiting if query.conditions[number].streams <= bound)
+            waiting = [number for number in waiting if number not in ready]
+            steps.append(ready)
+        return tuple(steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One multi-way operator on a shared key.
+    """How a query is computed.
 
     Attributes:
         query: What is computed.
-        paths: One probe path per stream, in stream order.
-        buckets: How many independent kernel instances the key domain is split into.
+        root: The operator that gives the results.
+        buckets: How many independent parts every operator is split into.
         slices: How many slices a window is cut into.
     """
 
     query: JoinQuery
-    paths: tuple[ProbePath, ...]
+    root: Operator
     buckets: int = DEFAULT_BUCKETS
     slices: int = SLICES_PER_WINDOW
+
+    def reach(self, part: Source | Operator) -> int | None:
+        """How long a row of an input can wait for partners; None: a number of rows limits it."""
+        reaches = [self.query.reaches[stream] for stream in part.streams]
+        limited = [reach for reach in reaches if reach is not None]
+        return min(limited, default=None)
+
+
+def operators(part: Source | Operator) -> list[Operator]:
+    """Every operator of a tree, those below before those above."""
+    if isinstance(part, Source):
+        return []
+    return [*(found for child in part.inputs for found in operators(child)), part]

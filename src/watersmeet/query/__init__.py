@@ -3,5 +3,6 @@
 from watersmeet.query.duration import parse_duration
 from watersmeet.query.join import JoinQuery
 from watersmeet.query.stream import Column, Stream
+from watersmeet.query.window import RowWindow
 
-__all__ = ["Column", "JoinQuery", "Stream", "parse_duration"]
+__all__ = ["Column", "JoinQuery", "RowWindow", "Stream", "parse_duration"]

@@ -1,59 +1,107 @@
-"""The query: which streams meet, on which key, and what of them is kept."""
+"""The query: which streams meet, under which conditions, and what of them is kept."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from watersmeet.errors import InvalidQuery, choices
-from watersmeet.query.stream import Column, Stream
+from watersmeet.query.bands import Bound, Distances, distances
+from watersmeet.query.duration import to_us
+from watersmeet.query.predicate import (
+    Afterwards,
+    Attribute,
+    Condition,
+    Filter,
+    Predicates,
+    Types,
+    sort_predicates,
+)
+from watersmeet.query.selection import Selection, kept_columns, selection
+from watersmeet.query.shared_key import Names, names, shared_key
+from watersmeet.query.stream import Stream
+from watersmeet.query.window import RowWindow
 
-On = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+On = Names | Mapping[str, Names] | None
+_COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class JoinQuery:
-    """Streams joined on one shared key inside their windows.
+    """A join in its normal form.
 
     Attributes:
         streams: The inputs, in the order they were given.
-        keys: Per stream the names of its key columns; position by position they are equal.
-        selected: Per stream the columns that are kept, in the order they appear in the result.
-        flat: True when the result has the selected columns themselves instead of one struct per stream.
+        attributes: What is equal across streams.
+        kept: Per stream the columns the result holds.
+        reaches: Per stream how long a row can wait for its last partner, microseconds: its window, made
+            shorter by the conditions on time. None: only a number of rows limits it.
+        filters: Conditions on one stream.
+        conditions: Conditions the kernel evaluates.
+        afterwards: Conditions Spark evaluates on the results.
+        select: The result's columns when it is flat; None for one struct per stream.
     """
 
     streams: tuple[Stream, ...]
-    keys: tuple[tuple[str, ...], ...]
-    selected: tuple[tuple[str, ...], ...]
-    select: tuple[tuple[int, str], ...] | None = None
+    attributes: tuple[Attribute, ...]
+    kept: tuple[tuple[str, ...], ...]
+    reaches: tuple[int | None, ...]
+    filters: tuple[Filter, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    afterwards: tuple[Afterwards, ...] = ()
+    select: Selection | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """Stream names in order."""
         return tuple(stream.name for stream in self.streams)
 
-    def key_types(self) -> tuple[str, ...]:
-        """The types of the key columns, the same in every stream."""
-        first = self.streams[0]
-        return tuple(first.column(name).type for name in self.keys[0])
 
-    def describe_key(self) -> str:
-        """The key as the explain text shows it.
+def join_query(
+    streams: Sequence[Stream],
+    on: On,
+    select: Sequence[str] | None,
+    how: str,
+    types: Types,
+    *,
+    cross: bool = False,
+) -> JoinQuery:
+    """Check a join as the user wrote it and give it its normal form.
 
-        Columns of the same name in every stream are named once.
-        """
-        parts = []
-        for position in range(len(self.keys[0])):
-            names = [key[position] for key in self.keys]
-            if len(set(names)) == 1:
-                parts.append(names[0])
-            else:
-                parts.append(" = ".join(f"{s.name}.{n}" for s, n in zip(self.streams, names, strict=True)))
-        return ", ".join(parts)
+    Args:
+        streams: The inputs.
+        on: The shared key, or conditions as SQL texts, or both in one list.
+        select: The columns to keep; None keeps all, in one struct per stream.
+        how: The kind of join.
+        types: Who knows the types of expressions.
+        cross: Whether parts that no condition links may meet in every combination.
+    """
+    _refuse_what_is_no_join(streams, how)
+    keys, texts = _keys_and_conditions(streams, on)
+    found = sort_predicates(streams, texts, types)
+    if keys:
+        found.attributes[:0] = shared_key(streams, keys)
+    if not cross:
+        _refuse_cross_product(found)
+    apart = _distances(streams, found.conditions)
+    reaches = tuple(apart.reach(stream) for stream in range(len(streams)))
+    _refuse_unlimited(streams, reaches, apart)
+    chosen = None if select is None else selection(streams, select)
+    return JoinQuery(
+        tuple(streams),
+        tuple(found.attributes),
+        kept_columns(streams, chosen),
+        reaches,
+        tuple(found.filters),
+        tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
+        tuple(found.afterwards),
+        chosen,
+    )
 
 
-def join_query(streams: Sequence[Stream], on: On, select: Sequence[str] | None, how: str) -> JoinQuery:
-    """Check a join as the user wrote it and give it its normal form."""
+def _refuse_what_is_no_join(streams: Sequence[Stream], how: str) -> None:
     if how != "inner":
         raise InvalidQuery(
             f'join type "{how}" is not supported',
@@ -73,122 +121,70 @@ def join_query(streams: Sequence[Stream], on: On, select: Sequence[str] | None, 
                 "",
                 'wrap the DataFrame: wm.stream("orders", df, time="ts", window="10 minutes").',
             )
-    names = [stream.name for stream in streams]
-    for name in names:
-        twins = [other for other in names if other.lower() == name.lower()]
-        if len(twins) > 1:
+    called = [stream.name for stream in streams]
+    for name in called:
+        if sum(other.lower() == name.lower() for other in called) > 1:
             raise InvalidQuery(
                 f'stream name "{name}" is used twice',
-                f"the streams are {choices(names)}.",
+                f"the streams are {choices(called)}.",
                 "give every stream its own name; the same DataFrame may appear under several names.",
             )
-    keys = _keys(streams, on)
-    _refuse_different_types(streams, keys)
-    chosen = None if select is None else _selection(streams, select)
-    return JoinQuery(tuple(streams), keys, _kept(streams, chosen), chosen)
 
 
-def _keys(streams: Sequence[Stream], on: On) -> tuple[tuple[str, ...], ...]:
+def _keys_and_conditions(
+    streams: Sequence[Stream], on: On
+) -> tuple[tuple[str, ...] | Mapping[str, Names], list[str]]:
+    """Tell names of shared columns from conditions."""
     if isinstance(on, Mapping):
-        unknown = [name for name in on if name not in {stream.name for stream in streams}]
-        if unknown:
-            raise InvalidQuery(
-                f'"on" names stream "{unknown[0]}", which is not in the join',
-                "",
-                f"the streams are {choices(stream.name for stream in streams)}.",
-            )
-        missing = [stream.name for stream in streams if stream.name not in on]
-        if missing:
-            raise InvalidQuery(
-                f'"on" has no key for stream "{missing[0]}"',
-                "every stream takes part in the shared key.",
-                f'add "{missing[0]}": <column> to it.',
-            )
-        keys = tuple(_names(on[stream.name]) for stream in streams)
-        lengths = {len(key) for key in keys}
-        if len(lengths) > 1:
-            raise InvalidQuery(
-                "the keys have different numbers of columns",
-                ", ".join(f"{s.name}: {len(k)}" for s, k in zip(streams, keys, strict=True)) + ".",
-                "list the key columns of every stream in the same order.",
-            )
-    else:
-        keys = tuple(_names(on) for _ in streams)
-    if not keys[0]:
+        return on, []
+    items = () if on is None else names(on)
+    columns = {name for stream in streams for name in stream.column_names}
+    keys = tuple(item for item in items if item in columns or _COLUMN_NAME.fullmatch(item))
+    return keys, [item for item in items if item not in keys]
+
+
+def _refuse_cross_product(found: Predicates) -> None:
+    parts = found.unconnected()
+    if len(parts) < 2:
+        return
+    described = ["+".join(found.streams[stream].name for stream in part) for part in parts]
+    if len(parts) == len(found.streams):
         raise InvalidQuery(
-            "the join has no key column", "", 'name at least one column, for example on="order_id".'
+            "the join has no condition",
+            "every row would meet every other that is alive.",
+            'name a shared column, on="order_id", or write a condition; '
+            "cross=True asks for every combination.",
         )
-    for stream, key in zip(streams, keys, strict=True):
-        for name in key:
-            stream.column(name)  # raises with the valid names
-    return keys
-
-
-def _names(value: str | Sequence[str]) -> tuple[str, ...]:
-    names = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    for name in names:
-        if not isinstance(name, str):
-            raise InvalidQuery(
-                "columns are given by name",
-                f"found {name!r} ({type(name).__name__}).",
-                'write a name or a list of names, for example "order_id" or ["region", "order_id"].',
-            )
-    return names
-
-
-def _refuse_different_types(streams: Sequence[Stream], keys: tuple[tuple[str, ...], ...]) -> None:
-    first, first_key = streams[0], keys[0]
-    for stream, key in zip(streams[1:], keys[1:], strict=True):
-        for left_name, right_name in zip(first_key, key, strict=True):
-            left, right = first.column(left_name), stream.column(right_name)
-            if left.type != right.type:
-                raise InvalidQuery(
-                    f'key columns "{first.name}.{left.name}" and "{stream.name}.{right.name}" '
-                    "have different types",
-                    f"{left.type} and {right.type}.",
-                    "cast one of them, so that equal keys are equal in every stream.",
-                )
-    for name in first_key:
-        _refuse_unusable_key(first, first.column(name))
-
-
-def _refuse_unusable_key(stream: Stream, column: Column) -> None:
-    if column.not_a_key:
-        raise InvalidQuery(
-            f'key column "{stream.name}.{column.name}" cannot be compared',
-            f"its type is {column.type}; {column.not_a_key}.",
-            "join on a column taken out of it, or on a normalised copy.",
-        )
-
-
-def _selection(streams: Sequence[Stream], select: Sequence[str]) -> tuple[tuple[int, str], ...]:
-    by_name = {stream.name: index for index, stream in enumerate(streams)}
-    chosen: list[tuple[int, str]] = []
-    for text in _names(select):
-        owner, dot, column = text.partition(".")
-        if not dot or owner not in by_name:
-            raise InvalidQuery(
-                f'cannot tell which stream "{text}" belongs to',
-                "a selected column is written stream.column.",
-                f"the streams are {choices(by_name)}.",
-            )
-        index = by_name[owner]
-        names = streams[index].column_names if column == "*" else (streams[index].column(column).name,)
-        chosen += [(index, name) for name in names]
-    result_names = [name.lower() for _, name in chosen]
-    for index, name in chosen:
-        if result_names.count(name.lower()) > 1 and chosen.count((index, name)) > 1:
-            raise InvalidQuery(
-                f'"{streams[index].name}.{name}" is selected twice', "", "list every column once."
-            )
-    return tuple(chosen)
-
-
-def _kept(
-    streams: Sequence[Stream], chosen: tuple[tuple[int, str], ...] | None
-) -> tuple[tuple[str, ...], ...]:
-    if chosen is None:
-        return tuple(stream.column_names for stream in streams)
-    return tuple(
-        tuple(name for index, name in chosen if index == position) for position in range(len(streams))
+    raise InvalidQuery(
+        "the join graph is not connected",
+        f"no condition links {choices(described)}.",
+        "add a condition between them; cross=True asks for every combination.",
     )
+
+
+def _distances(streams: Sequence[Stream], conditions: Sequence[Condition]) -> Distances:
+    bounds = [bound for condition in conditions for bound in condition.bounds]
+    for earlier, stream in enumerate(streams):
+        if isinstance(stream.window, timedelta):
+            reason = f'the window of "{stream.name}"'
+            others = (later for later in range(len(streams)) if later != earlier)
+            bounds += [Bound(earlier, later, to_us(stream.window), reason) for later in others]
+    return distances(len(streams), bounds)
+
+
+def _refuse_unlimited(streams: Sequence[Stream], reaches: Sequence[int | None], apart: Distances) -> None:
+    for stream, (spec, reach) in enumerate(zip(streams, reaches, strict=True)):
+        if reach is None and not isinstance(spec.window, RowWindow):
+            other = streams[apart.most_us[stream].index(None)]
+            raise InvalidQuery(
+                f'rows of stream "{spec.name}" would have to be kept for ever',
+                f'it has no window, and no condition says how much later a row of "{other.name}" may be.',
+                f'give it a window, or a condition such as "{other.name}.{other.time} <= '
+                f'{spec.name}.{spec.time} + INTERVAL 10 MINUTES".',
+            )
+
+
+def _implied(condition: Condition, reaches: Sequence[int | None]) -> bool:
+    """Whether the windows already see to it: nothing is later than a row by more than its reach."""
+    limits = [(reaches[bound.earlier], bound.most_us) for bound in condition.bounds]
+    return bool(limits) and all(reach is not None and reach <= most for reach, most in limits)

@@ -9,6 +9,7 @@ from typing import Any
 
 from watersmeet.errors import InvalidStream, choices
 from watersmeet.query.duration import describe_duration, to_us
+from watersmeet.query.window import RowWindow, Window
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # These would clash with columns the join adds to its result.
@@ -34,25 +35,28 @@ class Column:
 class Stream:
     """A named stream; a row is alive on the closed interval ``[time, time + window]``.
 
+    With a window of rows it is alive until so many rows have come after it; without a window the conditions
+    on time decide.
+
     Attributes:
         name: How the stream is called in the query and in the result.
         columns: Every column a query may mention.
         time: The event-time column.
-        window: How long a row waits for partners.
+        window: How long a row waits for partners; None leaves it to the conditions on time.
         lateness: How much later than the newest row of the stream a row may arrive and still count.
         max_future: Rows further ahead of the clock than this are set aside, since one of them would
             move the watermark past everything; None trusts every timestamp.
         source: The rows themselves, a DataFrame; nothing in this layer looks inside.
 
     >>> s = Stream("a", (Column("k", "int"), Column("ts", "timestamp")), "ts", timedelta(seconds=5))
-    >>> s.window_us
-    5000000
+    >>> s.lateness_us
+    0
     """
 
     name: str
     columns: tuple[Column, ...]
     time: str
-    window: timedelta
+    window: Window = None
     lateness: timedelta = timedelta(0)
     max_future: timedelta | None = timedelta(days=1)
     source: Any = field(default=None, compare=False, repr=False)
@@ -80,7 +84,7 @@ class Stream:
                 f'convert it first, for example df.withColumn("{self.time}", '
                 f"F.to_timestamp(...)) or .cast('timestamp').",
             )
-        if self.window <= timedelta(0):
+        if isinstance(self.window, timedelta) and self.window <= timedelta(0):
             raise InvalidStream(
                 f'window of stream "{self.name}" is not positive',
                 f"it is {describe_duration(self.window)}, so no row would ever wait for a partner.",
@@ -99,10 +103,11 @@ class Stream:
                 "give it a length, or None to trust every timestamp.",
             )
 
-    @property
-    def window_us(self) -> int:
-        """The window in microseconds."""
-        return to_us(self.window)
+    def describe_window(self) -> str:
+        """The window as people say it."""
+        if isinstance(self.window, RowWindow):
+            return str(self.window)
+        return "" if self.window is None else describe_duration(self.window)
 
     @property
     def lateness_us(self) -> int:

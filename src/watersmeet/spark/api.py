@@ -11,8 +11,9 @@ from watersmeet.errors import InvalidStream
 from watersmeet.optimize import choose_plan
 from watersmeet.plan import Plan
 from watersmeet.plan.explain import explain
-from watersmeet.query import Column, JoinQuery, Stream, parse_duration
+from watersmeet.query import Column, JoinQuery, RowWindow, Stream, parse_duration
 from watersmeet.query.join import On, join_query
+from watersmeet.spark.types import SparkTypes, not_a_key
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +24,7 @@ def stream(
     df: DataFrame,
     *,
     time: str,
-    window: str | timedelta,
+    window: str | timedelta | RowWindow | None = None,
     lateness: str | timedelta = "0 seconds",
     max_future: str | timedelta | None = "1 day",
 ) -> Stream:
@@ -33,7 +34,9 @@ def stream(
         name: How the stream is called in the query and in its result.
         df: The rows, streaming or plain.
         time: The column with the event time, a timestamp.
-        window: How long a row waits for partners, for example ``"10 minutes"``; both ends count.
+        window: How long a row waits for partners, for example ``"10 minutes"``; both ends count. A number of
+            rows is written ``wm.rows(1000)``. It may be left out where conditions on time say how far apart
+            the rows of a result can be.
         lateness: How far behind the newest row of this stream a row may arrive and still be joined.
         max_future: Rows dated further ahead of the clock than this are set aside and counted, because one
             of them would move the watermark past everything; None trusts every timestamp.
@@ -50,14 +53,14 @@ def stream(
             "pass a DataFrame made with spark.readStream or spark.read.",
         )
     columns = tuple(
-        Column(field.name, field.dataType.simpleString(), _not_a_key(field.dataType))
+        Column(field.name, field.dataType.simpleString(), not_a_key(field.dataType))
         for field in df.schema.fields
     )
     return Stream(
         str(name),
         columns,
         time,
-        _duration(name, "window", window),
+        window if window is None or isinstance(window, RowWindow) else _duration(name, "window", window),
         _duration(name, "lateness", lateness),
         None if max_future is None else _duration(name, "max_future", max_future),
         df,
@@ -66,23 +69,26 @@ def stream(
 
 def join(
     *streams: Stream,
-    on: On,
+    on: On = None,
     select: Sequence[str] | None = None,
     how: str = "inner",
+    cross: bool = False,
     buckets: int | None = None,
 ) -> Query:
-    """Join two or more streams on a shared key inside their windows.
+    """Join two or more streams inside their windows.
 
-    A result is one row of every stream, with equal keys, whose alive intervals ``[time, time + window]``
-    share an instant. A null key matches nothing.
+    A result is one row of every stream that together fulfil every condition, and whose alive intervals
+    ``[time, time + window]`` share an instant. A null key matches nothing.
 
     Args:
         streams: The streams, each with a name of its own.
-        on: The key: a column name, a list of names, or names per stream where they differ,
-            ``{"orders": "id", "payments": "order_id"}``.
+        on: What they are joined on. A shared key: a column name, or names per stream where they differ,
+            ``{"orders": "id", "payments": "order_id"}``. Or conditions in SQL over ``stream.column``,
+            ``["a.x = b.x", "b.y = c.y", "abs(a.v - c.v) < 3"]``. A list may hold both.
         select: The columns to keep, written ``"stream.column"`` or ``"stream.*"``; what is left out takes
             no room in the state. Without it the result has one struct column per stream.
         how: ``"inner"``.
+        cross: Allow streams that no condition links: each of their rows meets every other that is alive.
         buckets: How many parts the keys are split into, which bounds the parallelism. It is fixed for the
             life of a checkpoint.
 
@@ -92,7 +98,7 @@ def join(
         >>> result.columns
         ['orders', 'payments', 'result_time']
     """
-    query = join_query(streams, on, select, how)
+    query = join_query(streams, on, select, how, SparkTypes(streams), cross=cross)
     return Query(query, choose_plan(query, buckets=buckets))
 
 
@@ -116,22 +122,6 @@ class Query:
         from watersmeet.spark.dataframe import join_dataframe
 
         return join_dataframe(self.plan)
-
-
-def _not_a_key(kind: Any) -> str:
-    """Why values of a type cannot be compared byte by byte; empty when they can."""
-    from pyspark.sql import types as T
-
-    incomparable = (T.VariantType, T.GeographyType, T.GeometryType)
-    if isinstance(kind, T.StringType) and not kind.isUTF8BinaryCollation():
-        return "under its collation different texts can be equal"
-    if isinstance(kind, T.ArrayType):
-        return _not_a_key(kind.elementType)
-    if isinstance(kind, T.StructType):
-        return next((reason for field in kind.fields if (reason := _not_a_key(field.dataType))), "")
-    if isinstance(kind, (T.AtomicType, T.NullType)) and not isinstance(kind, incomparable):
-        return ""
-    return f"Spark has no equality for {kind.typeName()} values"
 
 
 def _duration(stream_name: str, what: str, value: Any) -> timedelta:

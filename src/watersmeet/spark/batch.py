@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from watersmeet.kernel.join import MultiwayJoin
-from watersmeet.spark.processor import OutputRows, Stopwatch, bucket_metrics, join_blobs, ledger_metrics
+from watersmeet.spark.output import output_of
+from watersmeet.spark.processor import Stopwatch, bucket_metrics, join_blobs, ledger_metrics, new_join
 from watersmeet.spark.task import JoinTask
 
 
 def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join the packed rows of one group."""
-    output = OutputRows(task)
+    output = output_of(task)
     blobs: dict[int, list[Any]] = {}
     label = None
     for batch in batches:
@@ -26,11 +26,12 @@ def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
             if blob.is_valid:
                 blobs.setdefault(batch.column(1)[row].as_py(), []).append(blob.as_buffer())
     if label == task.ledger:
-        reports = [json.loads(bytes(blob)) for blobs_of_stream in blobs.values() for blob in blobs_of_stream]
+        yield from output.heartbeats()
+        reports = [json.loads(bytes(blob)) for some in blobs.values() for blob in some]
         yield output.metrics(ledger_metrics(reports, {}))
         return
     numbers = count()
-    join = MultiwayJoin.from_plan(task.plan, lambda: str(next(numbers)))
+    join = new_join(task, lambda: str(next(numbers)))
     watch = Stopwatch()
     for block in join_blobs(task, join, blobs, watch):
         yield output.results(block)

@@ -6,15 +6,16 @@
 The watermark is taken from the packed rows: they carry the newest time among theirs, so Spark looks at a
 few of them instead of every row, and times the guard sets aside never reach it.
 
+An operator below another returns its results packed for that one, and is one more part of its union. Both
+see the same watermark in a batch, since a stateful operator hands on the one it was given.
+
 Plain inputs take the same way with `applyInArrow` in place of the stateful operator. Only DataFrame
 methods are used, so a Spark Connect session works like a classic one.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import count
 from typing import TYPE_CHECKING
@@ -23,15 +24,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType, TimestampType
 
 from watersmeet.errors import InvalidQuery, InvalidStream
-from watersmeet.plan import Plan
-from watersmeet.plan.identity import identity
+from watersmeet.plan import Plan, Source
+from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
+from watersmeet.spark.blobs import PACKED_SCHEMA
 from watersmeet.spark.metrics import METRICS_COLUMN, observation, observation_name
-from watersmeet.spark.pack import NEWEST, PACKED_SCHEMA
-from watersmeet.spark.processor import RESULT_TIME
+from watersmeet.spark.output import RESULT_TIME
+from watersmeet.spark.pack import NEWEST, SOURCE_SCHEMA
+from watersmeet.spark.prepare import prepared_sources, task_tree
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.ship import batch_function, pack_function, stateful_processor
-from watersmeet.spark.task import JoinTask, StreamTask
+from watersmeet.spark.task import JoinTask
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -52,20 +55,38 @@ def join_dataframe(plan: Plan) -> DataFrame:
         _refuse_watermarks(query.streams)
     else:
         refuse_large_types(conf)
-    prepared = [_prepare(query, index) for index in range(len(query.streams))]
-    task = JoinTask(_without_sources(plan), tuple(spec for _, spec in prepared), json.dumps(identity(plan)))
-    packed = [_packed(source, task, index, streaming=streaming) for index, (source, _) in enumerate(prepared)]
-    groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
-    schema = _output_schema(query)
-    if streaming:
-        joined = groups.transformWithStateInPandas(
-            stateful_processor(task), schema, "append", "eventtime", eventTimeColumnName=RESULT_TIME
-        )
-    else:
-        joined = groups.applyInArrow(batch_function(task), schema)
-    name = observation_name(next(_numbers), query.names)
-    observed = joined.observe(name, observation(query.names, plan.buckets))
-    results = observed.filter(F.col(RESULT_TIME).isNotNull())
+    sources = prepared_sources(plan)
+    tasks = task_tree(plan, [source.schema for source in sources])
+
+    def joined(task: JoinTask) -> DataFrame:
+        """The output of an operator, less its metrics, which are observed."""
+        packed = [
+            _packed(sources[part.stream], task, number, streaming=streaming)
+            if isinstance(part, Source)
+            else joined(tasks[part])
+            for number, part in enumerate(task.operator.inputs)
+        ]
+        groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
+        last = task.above is None
+        schema = _output_schema(query) if last else f"{PACKED_SCHEMA}, {METRICS_COLUMN} array<bigint>"
+        if streaming:
+            output = groups.transformWithStateInPandas(
+                stateful_processor(task),
+                schema,
+                "append",
+                "eventtime",
+                eventTimeColumnName=RESULT_TIME if last else "",
+            )
+        else:
+            output = groups.applyInArrow(batch_function(task), schema)
+        names = tuple(spec.name for spec in task.inputs)
+        name = observation_name(next(_numbers), names)
+        observed = output.observe(name, observation(names, plan.buckets))
+        return observed.filter(F.col(METRICS_COLUMN).isNull()).drop(METRICS_COLUMN)
+
+    results = joined(tasks[plan.root])
+    for rest in query.afterwards:
+        results = results.filter(F.expr(rest.text))
     return results.select(*_result_columns(query))
 
 
@@ -93,54 +114,28 @@ def _refuse_watermarks(streams: Sequence[Stream]) -> None:
                 )
 
 
-def _prepare(query: JoinQuery, index: int) -> tuple[DataFrame, StreamTask]:
-    """Select what the join needs: kept columns first, then the key and the time if they are not kept.
-
-    Packing hands whole rows to Python, which ends Spark's own pruning, so it happens here.
-    """
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    stream = query.streams[index]
-    source: DataFrame = stream.source
-    types = {field.name: field.dataType for field in source.schema.fields}
-    kept = query.selected[index]
-    columns = list(kept)
-
-    def place(name: str) -> int:
-        if name not in columns:
-            columns.append(name)
-        return columns.index(name)
-
-    key = tuple(place(name) for name in query.keys[index])
-    time = place(stream.time)
-    fields_kept = StructType([StructField(name, types[name], True) for name in kept])
-    schema = to_arrow_schema(fields_kept, timezone="UTC")
-    picked = source.select(*[_column(name).alias(f"c{i}") for i, name in enumerate(columns)])
-    return picked, StreamTask(stream.name, schema, key, time)
-
-
-def _column(name: str) -> Column:
-    escaped = name.replace("`", "``")
-    return F.col(f"`{escaped}`")
-
-
-def _packed(source: DataFrame, task: JoinTask, index: int, *, streaming: bool) -> DataFrame:
-    packed = source.mapInArrow(pack_function(task, index), PACKED_SCHEMA)
+def _packed(source: DataFrame, task: JoinTask, number: int, *, streaming: bool) -> DataFrame:
+    packed = source.mapInArrow(pack_function(task, number), SOURCE_SCHEMA)
     if streaming:
+        stream = task.inputs[number].stream
+        assert stream is not None
         # One millisecond more than declared: a row as late as allowed must stay ahead of the watermark.
-        delay_ms = -(-task.plan.query.streams[index].lateness_us // 1000) + 1
+        delay_ms = -(-task.plan.query.streams[stream].lateness_us // 1000) + 1
         packed = packed.withWatermark(NEWEST, f"{delay_ms} milliseconds")
     # Gone after this, so that Spark does not judge a whole blob late by its newest row.
     return packed.drop(NEWEST)
 
 
 def _output_schema(query: JoinQuery) -> StructType:
+    returned = result_columns(query)
     output = []
-    for stream, kept in zip(query.streams, query.selected, strict=True):
-        if not kept:
-            continue
+    for number, stream in enumerate(query.streams):
         types = {field.name: field.dataType for field in stream.source.schema.fields}
-        output.append(StructField(stream.name, StructType([StructField(n, types[n], True) for n in kept])))
+        fields = [
+            StructField(ref.column, types[ref.column], True) for ref in returned if ref.stream == number
+        ]
+        if fields:
+            output.append(StructField(stream.name, StructType(fields)))
     output.append(StructField(RESULT_TIME, TimestampType()))
     output.append(StructField(METRICS_COLUMN, ArrayType(LongType())))
     return StructType(output)
@@ -157,8 +152,3 @@ def _result_columns(query: JoinQuery) -> list[Column]:
         alias = name if taken.count(name.lower()) == 1 else f"{stream}_{name}"
         columns.append(F.col(stream).getField(name).alias(alias))
     return [*columns, F.col(RESULT_TIME)]
-
-
-def _without_sources(plan: Plan) -> Plan:
-    streams = tuple(replace(stream, source=None) for stream in plan.query.streams)
-    return replace(plan, query=replace(plan.query, streams=streams))

@@ -16,31 +16,27 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from time import time_ns
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watersmeet.kernel.keys import encode_keys
-from watersmeet.spark.task import JoinTask, StreamTask
+from watersmeet.spark.blobs import PACKED_SCHEMA, PackedRows
+from watersmeet.spark.task import InputTask, JoinTask
 
 NEWEST = "newest"
-PACKED_SCHEMA = f"label int, stream int, blob binary, {NEWEST} timestamp"
-HASH_COLUMN = "__hash"
+SOURCE_SCHEMA = f"{PACKED_SCHEMA}, {NEWEST} timestamp"
 
 # Arrow batches are collected up to this size before they are split, so that a stream of small batches
 # does not become a stream of tiny blobs, and wide rows do not become blobs that fill the memory.
 _CHUNK_ROWS = 1 << 18
 _CHUNK_BYTES = 1 << 26
-_UNPACK_BYTES = 1 << 30
 
 
 @dataclass
 class Report:
     """What one pack task saw of its stream."""
 
-    stream: int
+    input: int
     rows: int = 0
     null_times: int = 0
     future_times: int = 0
@@ -53,57 +49,35 @@ class Report:
 
 
 def pack(
-    task: JoinTask, stream: int, batches: Iterator[pa.RecordBatch], *, heartbeat: bool
+    task: JoinTask, number: int, batches: Iterator[pa.RecordBatch], *, heartbeat: bool
 ) -> Iterator[pa.RecordBatch]:
     """Split the batches of one source partition by bucket.
 
     With `heartbeat` every bucket gets an empty row too: one task per batch does this, so that buckets
     without new rows still let go of expired ones and are still counted.
     """
-    spec = task.streams[stream]
-    labels = task.labels
-    report = Report(stream)
-    packed = _Packed()
-    max_future_us = task.plan.query.streams[stream].max_future_us
+    spec = task.inputs[number]
+    assert spec.stream is not None
+    max_future_us = task.plan.query.streams[spec.stream].max_future_us
+    report = Report(number)
+    packed = PackedRows()
     for chunk in _chunks(batches):
         latest = None if max_future_us is None else time_ns() // 1000 + max_future_us
         usable = _usable(chunk, spec, latest, report)
         if usable.num_rows:
-            for bucket, blob in _split(usable, spec, task.plan.buckets):
-                packed.add(labels[bucket], stream, blob)
-            yield packed.take(report.newest)
+            packed.add_rows(task.labels, number, usable, spec)
+            yield _with_newest(packed, report)
     if heartbeat:
-        for label in labels:
-            packed.add(label, stream, None)
+        packed.add_heartbeats(task.labels, number)
     if heartbeat or report.rows:
-        packed.add(task.ledger, stream, report.to_bytes())
-        yield packed.take(report.newest)
+        packed.add(task.ledger, number, report.to_bytes())
+        yield _with_newest(packed, report)
 
 
-class _Packed:
-    """Packed rows under construction."""
-
-    def __init__(self) -> None:
-        self.labels: list[int] = []
-        self.streams: list[int] = []
-        self.blobs: list[Any] = []
-
-    def add(self, label: int, stream: int, blob: Any) -> None:
-        self.labels.append(label)
-        self.streams.append(stream)
-        self.blobs.append(blob)
-
-    def take(self, newest: int | None) -> pa.RecordBatch:
-        batch = pa.record_batch(
-            {
-                "label": pa.array(self.labels, pa.int32()),
-                "stream": pa.array(self.streams, pa.int32()),
-                "blob": pa.array(self.blobs, pa.binary()),
-                NEWEST: pa.array([newest] * len(self.labels), pa.timestamp("us", tz="UTC")),
-            }
-        )
-        self.__init__()  # type: ignore[misc]
-        return batch
+def _with_newest(packed: PackedRows, report: Report) -> pa.RecordBatch:
+    batch = packed.take()
+    newest = pa.array([report.newest] * batch.num_rows, pa.timestamp("us", tz="UTC"))
+    return batch.append_column(NEWEST, newest)
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -133,7 +107,7 @@ def _together(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
 
 
-def _usable(batch: pa.RecordBatch, spec: StreamTask, latest: int | None, report: Report) -> pa.RecordBatch:
+def _usable(batch: pa.RecordBatch, spec: InputTask, latest: int | None, report: Report) -> pa.RecordBatch:
     """The rows that can join, none dated after `latest`, with the stored columns in their stored types."""
     report.rows += batch.num_rows
     time = batch.column(spec.time).cast(pa.int64())
@@ -149,7 +123,7 @@ def _usable(batch: pa.RecordBatch, spec: StreamTask, latest: int | None, report:
         report.newest = newest if report.newest is None else max(report.newest, newest)
     # A row dropped for its time is not counted again for its key.
     keyed = good
-    for position in spec.key:
+    for position in spec.required:
         column = batch.column(position)
         if column.null_count:
             keyed = pc.and_(keyed, column.is_valid())
@@ -163,48 +137,3 @@ def _usable(batch: pa.RecordBatch, spec: StreamTask, latest: int | None, report:
     if pc.sum(keyed).as_py() != batch.num_rows:
         conformed = conformed.filter(keyed)
     return conformed
-
-
-def _split(batch: pa.RecordBatch, spec: StreamTask, buckets: int) -> Iterator[tuple[int, Any]]:
-    hashes = encode_keys([batch.column(position) for position in spec.key]).hashes
-    batch = batch.append_column(HASH_COLUMN, pa.array(hashes))
-    if buckets == 1:
-        yield 0, _to_ipc(batch)
-        return
-    bucket = (hashes % np.uint64(buckets)).astype(np.int16)
-    order = np.argsort(bucket, kind="stable")
-    bounds = np.searchsorted(bucket[order], np.arange(buckets + 1))
-    batch = batch.take(pa.array(order))
-    for i in range(buckets):
-        if bounds[i] < bounds[i + 1]:
-            yield i, _to_ipc(batch.slice(bounds[i], bounds[i + 1] - bounds[i]))
-
-
-def _to_ipc(batch: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
-
-
-def limited(blobs: list[Any]) -> Iterator[list[Any]]:
-    """The blobs in groups that Arrow can put together: a column of texts holds two gigabytes."""
-    group: list[Any] = []
-    size = 0
-    for blob in blobs:
-        if group and size + len(blob) > _UNPACK_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(blob)
-        size += len(blob)
-    yield group
-
-
-def unpack(blobs: list[Any], spec: StreamTask) -> tuple[pa.RecordBatch, Any, Any, list[pa.Array]]:
-    """Stored columns, hashes, times (int64 microseconds) and key columns of the rows in some blobs."""
-    parts = [pa.ipc.open_stream(blob).read_next_batch() for blob in blobs]
-    batch = pa.concat_batches(parts) if len(parts) > 1 else parts[0]
-    kept = batch.select(list(range(len(spec.kept))))
-    hashes = batch.column(batch.num_columns - 1).to_numpy()
-    times = batch.column(spec.time).cast(pa.int64()).to_numpy()
-    return kept, hashes, times, [batch.column(position) for position in spec.key]

@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import pyarrow as pa
 
 from watersmeet.errors import CheckpointMismatch
 from watersmeet.kernel.join import MultiwayJoin
-from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.results import Results
 from watersmeet.plan.identity import difference
+from watersmeet.spark.blobs import limited, unpack
 from watersmeet.spark.frames import arrow_frame
-from watersmeet.spark.metrics import METRICS_COLUMN, metric_names
-from watersmeet.spark.pack import limited, unpack
+from watersmeet.spark.output import output_of
 from watersmeet.spark.shelf import shelf_for
 from watersmeet.spark.state import MANIFEST, BucketState
 from watersmeet.spark.task import JoinTask
@@ -26,35 +22,10 @@ from watersmeet.spark.task import JoinTask
 if TYPE_CHECKING:
     import pandas as pd
 
-RESULT_TIME = "result_time"
 
-
-class OutputRows:
-    """Builds the operator's output: results and metrics, in one schema."""
-
-    def __init__(self, task: JoinTask) -> None:
-        """Work out the schema once."""
-        # A stream of which the query keeps nothing has no column.
-        self._kept = {i: pa.struct(list(s.kept)) for i, s in enumerate(task.streams) if len(s.kept)}
-        self._metrics = pa.list_(pa.int64())
-        self._metric_names = metric_names(len(task.streams))
-        self._time = pa.timestamp("us", tz="UTC")
-        self._names = [*(task.streams[i].name for i in self._kept), RESULT_TIME, METRICS_COLUMN]
-
-    def results(self, block: Results) -> pa.RecordBatch:
-        """A block of results."""
-        columns = [
-            pa.StructArray.from_arrays(block.streams[i].columns, fields=list(kind))
-            for i, kind in self._kept.items()
-        ]
-        times = pa.array(block.times).cast(self._time)
-        return pa.record_batch([*columns, times, pa.nulls(len(block), self._metrics)], self._names)
-
-    def metrics(self, values: dict[str, int | None]) -> pa.RecordBatch:
-        """One row of metrics."""
-        empty = [pa.nulls(1, kind) for kind in self._kept.values()]
-        report = pa.array([[values.get(name) for name in self._metric_names]], self._metrics)
-        return pa.record_batch([*empty, pa.nulls(1, self._time), report], self._names)
+def new_join(task: JoinTask, new_id: Callable[[], str]) -> MultiwayJoin:
+    """An empty kernel for a task."""
+    return MultiwayJoin.from_plan(task.plan, task.operator, task.layout, new_id)
 
 
 class Stopwatch:
@@ -78,13 +49,11 @@ class Stopwatch:
 def join_blobs(
     task: JoinTask, join: MultiwayJoin, blobs: dict[int, list[Any]], watch: Stopwatch
 ) -> Iterator[Results]:
-    """Feed one batch to a join, stream by stream."""
-    for stream in sorted(blobs):
-        for some in limited(blobs[stream]):
+    """Feed one batch to a join, input by input."""
+    for number in sorted(blobs):
+        for some in limited(blobs[number]):
             start = time.perf_counter_ns()
-            columns, hashes, times, key_columns = unpack(some, task.streams[stream])
-            encoded = encode_keys(key_columns).encoded
-            found = join.on_rows(stream, Keys(hashes, encoded), times, columns)
+            found = join.on_rows(number, unpack(some, task.inputs[number]))
             watch.spent_us += (time.perf_counter_ns() - start) // 1000
             yield from watch.over(found)
 
@@ -98,18 +67,21 @@ def bucket_metrics(join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None
         "rows_examined": counts.examined,
         "kernel_us": watch.spent_us,
     }
-    for stream in range(len(join.windows)):
-        values[f"late_{stream}"] = counts.late[stream]
+    for number in range(len(join.windows)):
+        values[f"late_{number}"] = counts.late[number]
+        if number not in join.streams:
+            # Rows of streams were counted when they were packed.
+            values[f"rows_{number}"] = counts.rows_in[number]
     return values
 
 
 def grouped_blobs(frames: Iterator[pd.DataFrame]) -> dict[int, list[Any]]:
-    """Blobs by stream; heartbeats carry none."""
+    """Blobs by input; heartbeats carry none."""
     blobs: dict[int, list[Any]] = {}
     for frame in frames:
-        for stream, blob in zip(frame["stream"], frame["blob"], strict=True):
+        for number, blob in zip(frame["input"], frame["blob"], strict=True):
             if blob is not None:
-                blobs.setdefault(int(stream), []).append(blob)
+                blobs.setdefault(int(number), []).append(blob)
     return blobs
 
 
@@ -127,7 +99,7 @@ class JoinProcessor:
         self._task = task
         self._handle = handle
         self._blobs = blobs
-        self._output = OutputRows(task)
+        self._output = output_of(task)
         self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
 
     def rows(self, key: Any, frames: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:
@@ -135,6 +107,7 @@ class JoinProcessor:
         label = int(key[0])
         blobs = grouped_blobs(frames)
         if label == self._task.ledger:
+            yield from map(arrow_frame, self._output.heartbeats())
             yield arrow_frame(self._output.metrics(self._ledger(blobs)))
             return
         state, join = self._open(self._bucket_of[label], timers)
@@ -158,11 +131,11 @@ class JoinProcessor:
             self._blobs,
             shelf_for(query_id, self._task.name, bucket),
             self._task.identity,
-            len(self._task.streams),
+            len(self._task.inputs),
         )
         refuse_other_query(state.manifest.identity, self._task.identity)
-        join = MultiwayJoin.from_plan(self._task.plan, lambda: uuid.uuid4().hex)
-        state.load(join, [stream.kept for stream in self._task.streams])
+        join = new_join(self._task, lambda: uuid.uuid4().hex)
+        state.load(join, [spec.kept for spec in self._task.inputs])
         # Zero before the first watermark: Spark refuses results at or before that as well.
         join.watermark = timers.getCurrentWatermarkInMs() * 1000
         return state, join
@@ -174,9 +147,9 @@ class JoinProcessor:
         self._set_timer(state, join)
         state.save(join, self._task.identity)
         values = bucket_metrics(join, watch)
-        for stream in range(len(join.windows)):
-            values[f"live_{stream}"] = state.rows(stream)
-            values[f"state_bytes_{stream}"] = state.bytes(stream)
+        for number in range(len(join.windows)):
+            values[f"live_{number}"] = state.rows(number)
+            values[f"state_bytes_{number}"] = state.bytes(number)
         return values
 
     def _set_timer(self, state: BucketState, join: MultiwayJoin) -> None:
@@ -199,16 +172,15 @@ class JoinProcessor:
         refuse_other_query(books["identity"], self._task.identity)
         newest: dict[str, int] = books["newest"]
         values = ledger_metrics([json.loads(blob) for blobs in reports.values() for blob in blobs], newest)
+        streams = {i: spec.stream for i, spec in enumerate(self._task.inputs) if spec.stream is not None}
         lags = {
-            i: newest[str(i)] - stream.lateness_us
-            for i, stream in enumerate(self._task.plan.query.streams)
+            i: newest[str(i)] - self._task.plan.query.streams[stream].lateness_us
+            for i, stream in streams.items()
             if str(i) in newest
         }
-        if len(lags) == len(self._task.streams):
-            values["holder"] = min(lags, key=lambda i: (lags[i], i))
-        else:
-            # A stream that has sent nothing yet holds the watermark at its start.
-            values["holder"] = next(i for i in range(len(self._task.streams)) if i not in lags)
+        # A stream that has sent nothing yet holds the watermark at its start.
+        silent = [i for i in streams if i not in lags]
+        values["holder"] = silent[0] if silent else min(lags, key=lambda i: (lags[i], i), default=None)
         books["identity"] = self._task.identity
         self._blobs.updateValue(MANIFEST, (json.dumps(books).encode(),))
         return values
@@ -218,11 +190,11 @@ def ledger_metrics(reports: list[dict[str, Any]], newest: dict[str, int]) -> dic
     """Sums over the reports of the pack tasks; `newest` is brought up to date."""
     values: dict[str, int | None] = {}
     for report in reports:
-        stream = report["stream"]
+        number = report["input"]
         for kind in ("rows", "null_times", "future_times", "null_keys"):
-            values[f"{kind}_{stream}"] = (values.get(f"{kind}_{stream}") or 0) + report[kind]
+            values[f"{kind}_{number}"] = (values.get(f"{kind}_{number}") or 0) + report[kind]
         if report["newest"] is not None:
-            newest[str(stream)] = int(np.maximum(newest.get(str(stream), report["newest"]), report["newest"]))
+            newest[str(number)] = max(newest.get(str(number), report["newest"]), report["newest"])
     for key, value in newest.items():
         values[f"newest_us_{key}"] = value
     return values

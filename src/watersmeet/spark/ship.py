@@ -41,7 +41,7 @@ def _loader() -> Callable[[str], Any]:
     return load
 
 
-def pack_function(task: JoinTask, stream: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def pack_function(task: JoinTask, number: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function for `mapInArrow`."""
     load = _loader()
     pickled = pickle.dumps(task)
@@ -54,7 +54,7 @@ def pack_function(task: JoinTask, stream: int) -> Callable[[Iterator[Any]], Iter
         packing = load("watersmeet.spark.pack")
         context = TaskContext.get()
         first = context is None or context.partitionId() == 0
-        yield from packing.pack(pickle.loads(pickled), stream, batches, heartbeat=first)  # noqa: S301
+        yield from packing.pack(pickle.loads(pickled), number, batches, heartbeat=first)  # noqa: S301
 
     return pack_partition
 

@@ -37,7 +37,7 @@ class RunEntry:
     number: int
     rows: int
     earliest: int
-    latest: int
+    end: int
     length: int
     checksum: int
 
@@ -54,7 +54,7 @@ class Manifest:
 class BucketState:
     """Reads and writes the state of one bucket through Spark's state handles."""
 
-    def __init__(self, blobs: Any, shelf: Shelf, identity: str, streams: int) -> None:
+    def __init__(self, blobs: Any, shelf: Shelf, identity: str, inputs: int) -> None:
         """Load the manifest of the current group from Spark's map state."""
         self._blobs = blobs
         self._shelf = shelf
@@ -62,7 +62,7 @@ class BucketState:
         self.manifest = (
             pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
             if stored is not None
-            else Manifest(identity, [[] for _ in range(streams)])
+            else Manifest(identity, [[] for _ in range(inputs)])
         )
 
     def load(self, join: MultiwayJoin, schemas: list[pa.Schema]) -> None:
@@ -74,7 +74,7 @@ class BucketState:
                     Slice(entry.width, entry.number),
                     entry.rows,
                     entry.earliest,
-                    entry.latest,
+                    entry.end,
                     partial(self._open, entry, schema),
                 )
                 for entry in entries
@@ -96,7 +96,7 @@ class BucketState:
                         stored.slice.number,
                         stored.rows,
                         stored.earliest,
-                        stored.latest,
+                        stored.end,
                         len(blob),
                         blob_checksum(blob),
                     )
@@ -111,13 +111,13 @@ class BucketState:
         self._shelf.keep_only(names, all_removed)
         self._blobs.updateValue(MANIFEST, (pickle.dumps(self.manifest),))
 
-    def rows(self, stream: int) -> int:
-        """Rows stored of one stream."""
-        return sum(entry.rows for entry in self.manifest.windows[stream])
+    def rows(self, number: int) -> int:
+        """Rows stored of one input."""
+        return sum(entry.rows for entry in self.manifest.windows[number])
 
-    def bytes(self, stream: int) -> int:
-        """Bytes stored of one stream."""
-        return sum(entry.length for entry in self.manifest.windows[stream])
+    def bytes(self, number: int) -> int:
+        """Bytes stored of one input."""
+        return sum(entry.length for entry in self.manifest.windows[number])
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
         run = self._shelf.get(
@@ -127,7 +127,7 @@ class BucketState:
 
 
 def with_columns(run: Run, schema: pa.Schema) -> Run:
-    """A run written before columns were added at the end; the new ones are null."""
-    missing = [pa.nulls(run.rows, field.type) for field in list(schema)[run.columns.num_columns :]]
-    columns = pa.record_batch([*run.columns.columns, *missing], schema=schema)
-    return replace_columns(run, columns)
+    """A run written before columns were added; the new ones are null."""
+    known = dict(zip(run.columns.schema.names, run.columns.columns, strict=True))
+    columns = [known.get(field.name, pa.nulls(run.rows, field.type)) for field in schema]
+    return replace_columns(run, pa.record_batch(columns, schema=schema))

@@ -7,34 +7,64 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from watersmeet.plan import Plan
+from watersmeet.plan import Operator, Plan
+from watersmeet.plan.layout import OperatorLayout
 from watersmeet.spark.labels import label_of
 
 
 @dataclass(frozen=True)
-class StreamTask:
-    """One stream as the workers see it.
+class InputTask:
+    """One input of an operator as the workers see it: how its rows lie in a packed batch.
 
     Attributes:
-        name: The stream's name.
+        name: The stream's name, or the names of the streams whose results it is.
         kept: The Arrow schema of the stored columns, which come first in every batch.
-        key: Positions of the key columns in a batch.
-        time: Position of the time column.
+        key: Positions of the key columns; none where rows are not placed by a key.
+        time: Position of the column with the time at which a row comes alive.
+        end: Position of the column with its end; None where the window says it.
+        required: Positions of columns without which a row can never be in a result.
+        replicated: Whether every bucket gets every row.
+        stream: Which stream of the query it is; None for results of another operator.
     """
 
     name: str
     kept: pa.Schema
     key: tuple[int, ...]
     time: int
+    end: int | None = None
+    required: tuple[int, ...] = ()
+    replicated: bool = False
+    stream: int | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """Where the results of an operator go: an input of another one."""
+
+    number: int
+    spec: InputTask
+    heartbeat: bool
 
 
 @dataclass(frozen=True)
 class JoinTask:
-    """One join as the workers see it; `plan` has its DataFrames taken out."""
+    """One operator as the workers see it; `plan` has its DataFrames taken out.
+
+    Attributes:
+        plan: The whole plan.
+        operator: The operator.
+        layout: Its columns.
+        inputs: Its inputs.
+        identity: What its checkpoint remembers, as JSON.
+        above: Where its results go; None for the last operator.
+    """
 
     plan: Plan
-    streams: tuple[StreamTask, ...]
+    operator: Operator
+    layout: OperatorLayout
+    inputs: tuple[InputTask, ...]
     identity: str
+    above: Link | None = None
 
     @property
     def name(self) -> str:

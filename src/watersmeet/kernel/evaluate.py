@@ -1,0 +1,161 @@
+"""Expressions over Arrow columns with Spark's meaning.
+
+Null is neither true nor false, but ``false AND null`` is false. NaN equals itself and is larger than any
+other number; minus zero equals zero. `least` and `greatest` pass over nulls. Whole numbers that overflow
+and divisions by zero are errors, as in Spark's ANSI mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watersmeet.errors import ConditionFailed
+from watersmeet.query.expression import Call, Constant, Expression, Field
+
+_TYPES = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "date": pa.date32(),
+    # Times and intervals are counted in microseconds, and calculated with as numbers.
+    "timestamp": pa.int64(),
+    "interval": pa.int64(),
+}
+_COLUMN_TYPES = _TYPES | {"timestamp": pa.timestamp("us", tz="UTC"), "interval": pa.duration("us")}
+
+
+def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any:
+    """The values of an expression: an array, or a scalar where no column is involved.
+
+    Args:
+        expression: What to compute.
+        column: Gives the values of a column.
+    """
+    if isinstance(expression, Constant):
+        return pa.scalar(expression.value, _TYPES[expression.type])
+    if isinstance(expression, Field):
+        return column(expression).cast(_COLUMN_TYPES[expression.type]).cast(_TYPES[expression.type])
+    arguments = [evaluate(argument, column) for argument in expression.arguments]
+    try:
+        return _FUNCTIONS[expression.function](expression, *arguments)
+    except pa.ArrowInvalid as error:
+        raise ConditionFailed(
+            f"a condition cannot be computed: {error}",
+            f"it happened in {expression.function} of {expression.type} values.",
+            "guard the condition against such values, or convert the columns to a wider type.",
+        ) from None
+
+
+def is_true(values: Any, rows: int) -> Any:
+    """Where a condition holds: null counts as false."""
+    if isinstance(values, pa.Scalar):
+        return np.full(rows, values.as_py() is True)
+    return pc.fill_null(values, False).to_numpy(zero_copy_only=False)
+
+
+def _floating(values: Any) -> bool:
+    return bool(pa.types.is_floating(values.type))
+
+
+def _equal(left: Any, right: Any) -> Any:
+    same = pc.equal(left, right)
+    return pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right))) if _floating(left) else same
+
+
+def _less(left: Any, right: Any) -> Any:
+    less = pc.less(left, right)
+    if not _floating(left):
+        return less
+    return pc.or_(less, pc.and_(pc.invert(pc.is_nan(left)), pc.is_nan(right)))
+
+
+def _equal_or_both_null(left: Any, right: Any) -> Any:
+    both_null = pc.and_(pc.is_null(left), pc.is_null(right))
+    return pc.or_(pc.fill_null(_equal(left, right), False), both_null)
+
+
+def _larger(left: Any, right: Any) -> Any:
+    return _chosen(pc.fill_null(_less(left, right), False), left, right)
+
+
+def _smaller(left: Any, right: Any) -> Any:
+    return _chosen(pc.fill_null(_less(right, left), False), left, right)
+
+
+def _chosen(take_right: Any, left: Any, right: Any) -> Any:
+    return pc.if_else(pc.or_(take_right, pc.is_null(left)), right, left)
+
+
+def _divide(_: Call, left: Any, right: Any) -> Any:
+    _refuse_zero(left, right)
+    return pc.divide(left, right)
+
+
+def _remainder(_: Call, left: Any, right: Any) -> Any:
+    """The remainder has the sign of the dividend, as in Java."""
+    _refuse_zero(left, right)
+    # Dividing the smallest number by minus one overflows, though its remainder is zero.
+    minus_one = pc.fill_null(pc.equal(right, pa.scalar(-1, right.type)), False)
+    safe = pc.if_else(minus_one, pa.scalar(1, right.type), right)
+    return pc.subtract(left, pc.multiply(pc.divide(left, safe), safe))
+
+
+def _refuse_zero(left: Any, right: Any) -> None:
+    zero = pc.and_(pc.is_valid(left), pc.equal(right, pa.scalar(0, right.type)))
+    if pc.any(zero if isinstance(zero, pa.Array) else pa.array([zero.as_py()])).as_py():
+        raise pa.ArrowInvalid("division by zero")
+
+
+def _negate(_: Call, value: Any) -> Any:
+    return pc.negate(value) if _floating(value) else pc.negate_checked(value)
+
+
+def _absolute(_: Call, value: Any) -> Any:
+    return pc.abs(value) if _floating(value) else pc.abs_checked(value)
+
+
+def _exact(function: str) -> Callable[[Call, Any, Any], Any]:
+    """Arithmetic that notices an overflow of whole numbers."""
+    wide, checked = getattr(pc, function), getattr(pc, f"{function}_checked")
+    return lambda _, left, right: wide(left, right) if _floating(left) else checked(left, right)
+
+
+def _converted(call: Call, value: Any) -> Any:
+    return pc.cast(value, _TYPES[call.type], safe=False)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "and": lambda _, left, right: pc.and_kleene(left, right),
+    "or": lambda _, left, right: pc.or_kleene(left, right),
+    "not": lambda _, value: pc.invert(value),
+    "isnull": lambda _, value: pc.is_null(value),
+    "=": lambda _, left, right: _equal(left, right),
+    "!=": lambda _, left, right: pc.invert(_equal(left, right)),
+    "<": lambda _, left, right: _less(left, right),
+    "<=": lambda _, left, right: pc.invert(_less(right, left)),
+    ">": lambda _, left, right: _less(right, left),
+    ">=": lambda _, left, right: pc.invert(_less(left, right)),
+    "<=>": lambda _, left, right: _equal_or_both_null(left, right),
+    "+": _exact("add"),
+    "-": _exact("subtract"),
+    "*": _exact("multiply"),
+    "/": _divide,
+    "%": _remainder,
+    "negate": _negate,
+    "abs": _absolute,
+    "least": lambda _, *values: reduce(_smaller, values),
+    "greatest": lambda _, *values: reduce(_larger, values),
+    "double": _converted,
+    "integer": _converted,
+}

@@ -1,0 +1,192 @@
+"""Looking for the partners of new rows: window after window, and conditions as soon as they can be judged.
+
+    head  --probe-->  b, c  --conditions on a, b, c-->  d  --conditions on all-->  combinations
+          |--------- stage --------------------|  |------------ stage ----------|
+
+A stage visits one or more windows in one go (`kernel.probe`). Its combinations, less those that fail a
+condition, are the heads of the next stage. Everything moves in blocks, so memory does not follow the
+number of combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from watersmeet.kernel.combinations import Combinations, Places
+from watersmeet.kernel.conditions import Condition
+from watersmeet.kernel.gather import TooManyBytes
+from watersmeet.kernel.probe import EXAMINED, ROW_BITS, new_cursor, probe
+from watersmeet.kernel.reach import Reach, reach_of
+from watersmeet.kernel.run import Run
+from watersmeet.kernel.window import StoredRun
+
+_ROW_MASK = (1 << ROW_BITS) - 1
+
+# Combinations are found in blocks of about this many bytes per input and at most this many rows: large enough
+# to be cheap per row, small enough to stay in the cache.
+_BLOCK_BYTES = 1 << 26
+_BLOCK_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Windows visited in one go, and the conditions that can be judged after them."""
+
+    inputs: tuple[int, ...]
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How combinations with new rows of one input are found.
+
+    Attributes:
+        head: The input with the new rows.
+        lead: The input whose rows are gone through one by one. It is the head itself, unless the head has no
+            part in the key while others have: then their rows are gone through, and look for the new ones.
+        stages: What is visited, in order.
+        scanned: The inputs that have no part in the key of the lead.
+    """
+
+    head: int
+    lead: int
+    stages: tuple[Stage, ...]
+    scanned: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """Runs that look for partners, and what their rows stand for: `bound` of the one run, if it is set."""
+
+    runs: Sequence[StoredRun | _Bound]
+    bound: Combinations | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Combinations of an earlier stage as a run."""
+
+    run: Run
+
+    @property
+    def earliest(self) -> int:
+        return int(self.run.times.min())
+
+    @property
+    def end(self) -> int:
+        assert self.run.ends is not None
+        return int(self.run.ends.max())
+
+
+@dataclass(slots=True)
+class Search:
+    """One search for the partners of new rows.
+
+    Attributes:
+        route: How to go about it.
+        visible: Per input the runs that may be looked into.
+        lengths: Per input the longest life of a row.
+        examined: How many candidates were looked at so far.
+    """
+
+    route: Route
+    visible: Sequence[Sequence[StoredRun]]
+    lengths: Sequence[int]
+    examined: int = 0
+
+    def combinations(self) -> Iterator[Combinations]:
+        """Every combination, in blocks."""
+        return self._after(0, _Heads(self.visible[self.route.lead]))
+
+    def _after(self, number: int, heads: _Heads) -> Iterator[Combinations]:
+        """What the stages from this one on make of the heads."""
+        stage = self.route.stages[number]
+        last = number == len(self.route.stages) - 1
+        for block in self._visited(stage.inputs, heads):
+            kept = block
+            for condition in stage.conditions:
+                kept = kept.take(_mask(condition, kept))
+            if not len(kept):
+                continue
+            if last:
+                yield kept
+            else:
+                run, bound = kept.as_head(self.route.lead)
+                yield from self._after(number + 1, _Heads([_Bound(run)], bound))
+
+    def _visited(self, inputs: Sequence[int], heads: _Heads) -> Iterator[Combinations]:
+        """The heads with all their partners in some windows."""
+        reach = reach_of(heads.runs, [self.visible[part] for part in inputs])
+        if not reach.heads:
+            return
+        leading = [heads.runs[head].run for head in reach.heads]
+        tables = np.stack([run.addresses for run in leading]), np.stack([run.addresses for run in reach.runs])
+        scanned = np.array([part in self.route.scanned for part in inputs], np.int64)
+        lengths = np.array([self.lengths[part] for part in inputs], np.int64)
+        # Filled over all heads, since a block has its price however few combinations it holds.
+        found = np.empty((block_rows([*leading, *reach.runs]), len(inputs) + 3), np.int64)
+        filled = 0
+        for head, (chosen, bounds) in enumerate(zip(reach.chosen, reach.bounds, strict=True)):
+            cursor = new_cursor(len(inputs))
+            while True:
+                filled = probe(
+                    tables[0],
+                    head,
+                    tables[1],
+                    chosen,
+                    bounds,
+                    scanned,
+                    lengths,
+                    self.lengths[self.route.lead],
+                    cursor,
+                    found,
+                    filled,
+                )
+                if filled < len(found):
+                    break
+                yield self._combinations(inputs, leading, heads.bound, reach, found)
+                filled = 0
+            self.examined += int(cursor[EXAMINED])
+        if filled:
+            yield self._combinations(inputs, leading, heads.bound, reach, found[:filled])
+
+    def _combinations(
+        self,
+        inputs: Sequence[int],
+        leading: Sequence[Run],
+        bound: Combinations | None,
+        reach: Reach,
+        found: Any,
+    ) -> Combinations:
+        """What `probe` has written, with the rows that were bound before."""
+        owners, rows = found[:, 0] >> ROW_BITS, found[:, 0] & _ROW_MASK
+        if bound is None:
+            places = {self.route.lead: Places(leading, owners, rows)}
+        else:
+            places = bound.take(rows).places
+        for level, part in enumerate(inputs):
+            first, last = reach.first_run[level], reach.first_run[level + 1]
+            place = found[:, level + 1]
+            places[part] = Places(reach.runs[first:last], (place >> ROW_BITS) - first, place & _ROW_MASK)
+        # Copies, because the next combinations are written over these.
+        return Combinations(places, found[:, -2].copy(), found[:, -1].copy())
+
+
+def _mask(condition: Condition, rows: Combinations) -> Any:
+    """For which combinations a condition holds; judged in halves where the columns are too large."""
+    try:
+        return condition.holds(rows)
+    except TooManyBytes:
+        half = len(rows) // 2
+        halves = (rows.take(slice(None, half)), rows.take(slice(half, None)))
+        return np.concatenate([_mask(condition, part) for part in halves])
+
+
+def block_rows(runs: Sequence[Run]) -> int:
+    """How many combinations of these runs make a block."""
+    widest = max(run.row_bytes for run in runs)
+    return int(min(_BLOCK_ROWS, max(1, _BLOCK_BYTES // max(1, widest))))

@@ -1,0 +1,102 @@
+"""Which columns travel where in a tree of operators.
+
+An operator stores of each input what its own conditions and everything above it still need, and nothing
+else: a column that only a key or a condition further down needed ends there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from watersmeet.plan.plan import Operator, Plan, Source
+from watersmeet.query import JoinQuery
+from watersmeet.query.expression import fields
+
+
+class Ref(NamedTuple):
+    """A column of a stream, or with a name such as ``=2`` the stream's part of the query's attribute 2."""
+
+    stream: int
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputLayout:
+    """One input of an operator.
+
+    Attributes:
+        stored: What is kept of a row as long as it lives.
+        key: What its key is made of; it need not be stored.
+    """
+
+    stored: tuple[Ref, ...]
+    key: tuple[Ref, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorLayout:
+    """One operator: its inputs, and the columns of its results, for an operator above as it stores them."""
+
+    inputs: tuple[InputLayout, ...]
+    output: tuple[Ref, ...]
+
+
+def result_columns(query: JoinQuery) -> tuple[Ref, ...]:
+    """What the last operator returns: what the user keeps, and what Spark still has to look at."""
+    kept = [Ref(stream, name) for stream, names in enumerate(query.kept) for name in names]
+    looked_at = [Ref(*column) for rest in query.afterwards for column in rest.columns]
+    return _by_stream([*kept, *looked_at])
+
+
+def layouts(plan: Plan) -> dict[Operator, OperatorLayout]:
+    """The layout of every operator."""
+    found: dict[Operator, OperatorLayout] = {}
+
+    def lay_out(operator: Operator, output: tuple[Ref, ...]) -> None:
+        needed = _by_stream([*output, *_judged(plan.query, operator)])
+        inputs = []
+        for number, part in enumerate(operator.inputs):
+            stored = tuple(ref for ref in needed if ref.stream in part.streams)
+            keyed = () if number in operator.replicated else operator.key
+            key = tuple(value_ref(plan.query, attribute, part) for attribute in keyed)
+            inputs.append(InputLayout(stored, key))
+            if isinstance(part, Operator):
+                lay_out(part, tuple(dict.fromkeys([*stored, *key])))
+        found[operator] = OperatorLayout(tuple(inputs), output)
+
+    lay_out(plan.root, result_columns(plan.query))
+    return found
+
+
+def value_ref(query: JoinQuery, attribute: int, part: Source | Operator) -> Ref:
+    """Where an input has its value of an attribute; it must have one."""
+    return _values(query, attribute, part)[0]
+
+
+def _values(query: JoinQuery, attribute: int, part: Source | Operator) -> list[Ref]:
+    members = query.attributes[attribute].members
+    present = [(stream, member) for stream in part.streams if (member := members[stream]) is not None]
+    return [Ref(stream, member.column or f"={attribute}") for stream, member in present]
+
+
+def checked_refs(query: JoinQuery, attribute: int, operator: Operator) -> list[tuple[int, Ref]]:
+    """The inputs of an operator that have a value of an attribute, and where."""
+    found = [(number, _values(query, attribute, part)) for number, part in enumerate(operator.inputs)]
+    return [(number, refs[0]) for number, refs in found if refs]
+
+
+def _judged(query: JoinQuery, operator: Operator) -> list[Ref]:
+    """What the conditions of an operator look at."""
+    mentions = [
+        Ref(mention.stream, mention.column)
+        for number in operator.conditions
+        for mention in fields(query.conditions[number].expression)
+    ]
+    compared = [ref for number in operator.checks for _, ref in checked_refs(query, number, operator)]
+    return mentions + compared
+
+
+def _by_stream(refs: list[Ref]) -> tuple[Ref, ...]:
+    """Every reference once, stream by stream, in the order they were asked for."""
+    return tuple(sorted(dict.fromkeys(refs), key=lambda ref: ref.stream))

@@ -1,0 +1,144 @@
+"""Expressions over the columns of several streams: plain data, typed like Spark types them.
+
+Only what the kernel can evaluate with Spark's exact meaning is an `Expression`. Everything else stays text
+and is left to Spark, see `query.predicate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+BOOLEAN, STRING, DATE, TIMESTAMP, INTERVAL = "boolean", "string", "date", "timestamp", "interval"
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+# A number written with a point. It takes the type of the double it meets; with anything else Spark would
+# calculate in decimals, and so would we have to.
+DECIMAL = "decimal"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a stream."""
+
+    stream: int
+    column: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value; intervals in microseconds."""
+
+    value: bool | int | float | str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of expressions.
+
+    The functions are ``and or not = != < <= > >= <=> + - * / % negate abs least greatest isnull``, and
+    ``double`` and ``integer``, which convert a number to the type of the call.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: str
+
+
+Expression = Field | Constant | Call
+
+
+class NotCompiled(Exception):
+    """An expression is outside the part of SQL the kernel evaluates; the text says why."""
+
+
+def fields(expression: Expression) -> Iterator[Field]:
+    """Every mention of a column, in the order of the text."""
+    if isinstance(expression, Field):
+        yield expression
+    elif isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from fields(argument)
+
+
+def conjuncts(expression: Expression) -> Iterator[Expression]:
+    """The parts that must all be true."""
+    if isinstance(expression, Call) and expression.function == "and":
+        for argument in expression.arguments:
+            yield from conjuncts(argument)
+    else:
+        yield expression
+
+
+def call(function: str, *arguments: Expression) -> Call:
+    """A call with the type Spark gives it.
+
+    >>> a = Field(0, "x", "int")
+    >>> call("<", a, Constant(3, "int")).type, call("/", a, a).type
+    ('boolean', 'double')
+
+    Raises:
+        NotCompiled: The types do not go together, or only in a way the kernel does not know.
+    """
+    if function in ("and", "or", "not"):
+        _require(function, arguments, (BOOLEAN,))
+        return Call(function, arguments, BOOLEAN)
+    if function == "isnull":
+        return Call(function, arguments, BOOLEAN)
+    if function in ("=", "!=", "<", "<=", ">", ">=", "<=>"):
+        return Call(function, _alike(function, arguments), BOOLEAN)
+    if function in ("least", "greatest"):
+        alike = _alike(function, arguments)
+        return Call(function, alike, alike[0].type)
+    return _arithmetic(function, arguments)
+
+
+def _arithmetic(function: str, arguments: tuple[Expression, ...]) -> Call:
+    kinds = tuple(argument.type for argument in arguments)
+    if function in ("negate", "abs"):
+        _require(function, arguments, (*INTEGERS, "double", INTERVAL))
+        return Call(function, arguments, kinds[0])
+    if function in ("+", "-"):
+        if kinds == (TIMESTAMP, INTERVAL) or (function == "+" and kinds == (INTERVAL, TIMESTAMP)):
+            return Call(function, arguments, TIMESTAMP)
+        if kinds == (INTERVAL, INTERVAL) or (function == "-" and kinds == (TIMESTAMP, TIMESTAMP)):
+            return Call(function, arguments, INTERVAL)
+    if function == "/":
+        # Spark divides whole numbers as doubles.
+        return Call(function, tuple(_double(function, argument) for argument in arguments), "double")
+    alike = _alike(function, arguments)
+    _require(function, alike, INTEGERS if function == "%" else (*INTEGERS, "double"))
+    return Call(function, alike, alike[0].type)
+
+
+def _alike(function: str, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """The arguments in one common type."""
+    kinds = {argument.type for argument in arguments}
+    if len(kinds) <= 1 and kinds != {DECIMAL}:
+        return arguments
+    if kinds <= set(INTEGERS):
+        widest = max(kinds, key=INTEGERS.index)
+        return tuple(
+            argument if argument.type == widest else Call("integer", (argument,), widest)
+            for argument in arguments
+        )
+    if "double" in kinds and kinds <= {*INTEGERS, "double", "float", DECIMAL}:
+        return tuple(_double(function, argument) for argument in arguments)
+    raise NotCompiled(f"{function} of {' and '.join(sorted(kinds))}")
+
+
+def _double(function: str, argument: Expression) -> Expression:
+    if argument.type == "double":
+        return argument
+    if isinstance(argument, Constant) and argument.type in (*INTEGERS, DECIMAL):
+        return Constant(float(argument.value), "double")
+    if argument.type in (*INTEGERS, "float"):
+        return Call("double", (argument,), "double")
+    raise NotCompiled(f"{function} of {argument.type}")
+
+
+def _require(function: str, arguments: tuple[Expression, ...], allowed: tuple[str, ...]) -> None:
+    for argument in arguments:
+        if argument.type not in allowed:
+            raise NotCompiled(f"{function} of {argument.type}")

@@ -1,0 +1,273 @@
+"""What a condition of a join is good for.
+
+one stream           a.v > 5                     filters the stream before it is joined
+equality             lower(a.s) = b.s            the key of an operator, found by an index
+time band            b.ts <= a.ts + 1 minute     bounds windows, see `query.bands`
+other, compiled      abs(a.v - b.v) < 3          evaluated by the kernel as soon as its rows are bound
+anything else        levenshtein(a.s, b.s) < 3   a Spark filter on the results
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from watersmeet.errors import InvalidQuery
+from watersmeet.query.bands import Bound, bounds_of
+from watersmeet.query.expression import INTEGERS, Expression, NotCompiled, conjuncts, fields
+from watersmeet.query.stream import Column, Stream
+from watersmeet.query.syntax import (
+    Conjunct,
+    compile_tree,
+    is_column,
+    mentioned,
+    read_conjuncts,
+    read_tree,
+    sides,
+)
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Types(Protocol):
+    """Who knows the types of expressions this layer does not compute itself: Spark."""
+
+    @property
+    def ansi(self) -> bool:
+        """Whether overflows and divisions by zero are errors."""
+
+    def of_key(self, stream: Stream, text: str) -> Column:
+        """The type of an expression over one stream."""
+
+    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
+        """Raise InvalidQuery if a text is not a condition over these streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on one stream, left to Spark."""
+
+    stream: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What a stream brings to an attribute: an expression, and the column it is, if it is just a column."""
+
+    text: str
+    column: str | None = None
+
+    @staticmethod
+    def of_column(stream: Stream, column: str) -> Member:
+        """A column as a member.
+
+        Backticks only where they are needed, since people read the text.
+        """
+        plain = column if _PLAIN.fullmatch(column) else f"`{column.replace('`', '``')}`"
+        return Member(f"{stream.name}.{plain}", column)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """Values that are equal in a result: per stream what it brings, or None."""
+
+    members: tuple[Member | None, ...]
+    type: str
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The streams that have it."""
+        return tuple(stream for stream, member in enumerate(self.members) if member is not None)
+
+    @property
+    def label(self) -> str:
+        """How people call it: the name all its columns share, or the equality spelled out."""
+        members = [member for member in self.members if member is not None]
+        columns = {member.column for member in members}
+        if len(columns) == 1 and None not in columns:
+            return str(members[0].column)
+        return " = ".join(member.text for member in members)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition the kernel evaluates."""
+
+    text: str
+    expression: Expression
+    streams: frozenset[int]
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Afterwards:
+    """A condition Spark evaluates on the results, and why the kernel does not."""
+
+    text: str
+    columns: tuple[tuple[int, str], ...]
+    reason: str
+
+
+@dataclass(slots=True)
+class Predicates:
+    """The conditions of a join, sorted by use."""
+
+    streams: Sequence[Stream]
+    filters: list[Filter] = field(default_factory=list)
+    attributes: list[Attribute] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    afterwards: list[Afterwards] = field(default_factory=list)
+
+    def groups(self) -> Iterable[frozenset[int]]:
+        """The sets of streams that some condition links."""
+        yield from (frozenset(attribute.streams) for attribute in self.attributes)
+        yield from (condition.streams for condition in self.conditions)
+        yield from (frozenset(stream for stream, _ in rest.columns) for rest in self.afterwards)
+
+    def unconnected(self) -> list[list[int]]:
+        """The parts of the join graph; more than one means a cross product."""
+        parts = [{stream} for stream in range(len(self.streams))]
+        for group in self.groups():
+            touched = [part for part in parts if part & group]
+            parts = [part for part in parts if not part & group] + [set().union(*touched)]
+        return sorted(sorted(part) for part in parts if part)
+
+
+def sort_predicates(streams: Sequence[Stream], texts: Sequence[str], types: Types) -> Predicates:
+    """Read the conditions of a join and sort them by what they are good for."""
+    found = Predicates(streams)
+    equal = _Classes(len(streams))
+    for text in texts:
+        for conjunct in read_conjuncts(text):
+            columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
+            linked = {stream for stream, _ in columns}
+            if len(linked) == 1:
+                types.refuse_untyped(streams, conjunct.text)
+                found.filters.append(Filter(linked.pop(), conjunct.text))
+            elif (pair := _equality(conjunct, streams, types)) is not None:
+                equal.join(*pair)
+            else:
+                _add_condition(found, conjunct, columns, types)
+    for members, kind in equal.classes():
+        first = [same[0] if same else None for same in members]
+        found.attributes.append(Attribute(tuple(first), kind))
+        # Two columns of one stream that equal the same column of another equal each other.
+        found.filters += [
+            Filter(stream, f"({same[0].text}) = ({other.text})")
+            for stream, same in enumerate(members)
+            for other in same[1:]
+        ]
+    return found
+
+
+def _add_condition(
+    found: Predicates, conjunct: Conjunct, columns: tuple[tuple[int, str], ...], types: Types
+) -> None:
+    try:
+        whole = compile_tree(conjunct.tree, found.streams, conjunct.text, ansi=types.ansi)
+    except NotCompiled as reason:
+        types.refuse_untyped(found.streams, conjunct.text)
+        found.afterwards.append(Afterwards(conjunct.text, columns, str(reason)))
+        return
+    if whole.type != "boolean":
+        raise InvalidQuery(
+            f'"{conjunct.text}" is not a condition',
+            f"its value is of type {whole.type}.",
+            "compare it with something, so that it is true or false.",
+        )
+    for part in conjuncts(whole):
+        linked = frozenset(mention.stream for mention in fields(part))
+        bounds = bounds_of(part, found.streams, conjunct.text) or ()
+        found.conditions.append(Condition(conjunct.text, part, linked, bounds))
+
+
+_Side = tuple[int, Member]
+
+
+def _equality(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> tuple[_Side, _Side, str] | None:
+    """The two sides of an equality between two streams, made of one type."""
+    texts = sides(conjunct)
+    if texts is None:
+        return None
+    ends: list[tuple[int, Member, Column]] = []
+    for text in texts:
+        tree = read_tree(text)
+        linked = mentioned(tree, streams, text)
+        if len({stream for stream, _ in linked}) != 1:
+            return None
+        stream, column = linked[0]
+        if is_column(tree):
+            ends.append((stream, Member.of_column(streams[stream], column), streams[stream].column(column)))
+        else:
+            ends.append((stream, Member(text), types.of_key(streams[stream], text)))
+    if ends[0][0] == ends[1][0]:
+        return None
+    for stream, member, kind in ends:
+        refuse_unusable_key(streams[stream], member.text, kind)
+    types_found = [kind.type for _, _, kind in ends]
+    common = _common_type(*types_found)
+    if common is None:
+        raise different_types(ends[0][1].text, ends[1][1].text, *types_found)
+    left, right = (
+        (stream, member if kind.type == common else Member(f"CAST({member.text} AS {common})"))
+        for stream, member, kind in ends
+    )
+    return left, right, common
+
+
+def _common_type(left: str, right: str) -> str | None:
+    """The type in which Spark compares two keys; None where that needs a decision."""
+    if left == right:
+        return left
+    if {left, right} <= set(INTEGERS):
+        return max(left, right, key=INTEGERS.index)
+    if {left, right} <= {*INTEGERS, "double"} or {left, right} == {"float", "double"}:
+        return "double"
+    return None
+
+
+def different_types(left: str, right: str, left_type: str, right_type: str) -> InvalidQuery:
+    """Keys that are never equal, or only after a conversion the user has to choose."""
+    return InvalidQuery(
+        f'key columns "{left}" and "{right}" have different types',
+        f"{left_type} and {right_type}.",
+        "cast one of them, so that equal keys are equal in every stream.",
+    )
+
+
+def refuse_unusable_key(stream: Stream, text: str, column: Column) -> None:
+    """Refuse a key of a type that has no equality."""
+    if column.not_a_key:
+        name = text if "." in text else f"{stream.name}.{text}"
+        raise InvalidQuery(
+            f'key column "{name}" cannot be compared',
+            f"its type is {column.type}; {column.not_a_key}.",
+            "join on a column taken out of it, or on a normalised copy.",
+        )
+
+
+class _Classes:
+    """Expressions that are equal to each other, directly or through others."""
+
+    def __init__(self, streams: int) -> None:
+        self._streams = streams
+        self._classes: list[tuple[list[_Side], str]] = []
+
+    def join(self, left: _Side, right: _Side, kind: str) -> None:
+        merged: list[_Side] = []
+        rest = []
+        for members, known in self._classes:
+            # Equal in one type is not equal in another: 2^53 and 2^53 + 1 are one double.
+            if known == kind and (left in members or right in members):
+                merged += members
+            else:
+                rest.append((members, known))
+        merged += [side for side in (left, right) if side not in merged]
+        self._classes = [*rest, (merged, kind)]
+
+    def classes(self) -> Iterable[tuple[list[list[Member]], str]]:
+        for members, kind in self._classes:
+            yield [[member for stream, member in members if stream == i] for i in range(self._streams)], kind

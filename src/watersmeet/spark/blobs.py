@@ -1,0 +1,116 @@
+"""Blobs: many rows of one bucket as one binary value, so that Spark moves a few large rows.
+
+(label, input, blob)      blob: Arrow IPC of stored columns, key, time, end, and the hash of the key
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.kernel.keys import Keys, encode_keys
+from watersmeet.kernel.run import Rows
+from watersmeet.spark.task import InputTask
+
+_PACKED = ("label", "input", "blob")
+PACKED_SCHEMA = "label int, input int, blob binary"
+
+_HASH = "__hash"
+_UNPACK_BYTES = 1 << 30
+
+
+class PackedRows:
+    """Packed rows under construction."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._labels: list[int] = []
+        self._inputs: list[int] = []
+        self._blobs: list[Any] = []
+
+    def add(self, label: int, number: int, blob: Any) -> None:
+        """One packed row for an input of the group with that label."""
+        self._labels.append(label)
+        self._inputs.append(number)
+        self._blobs.append(blob)
+
+    def add_heartbeats(self, labels: list[int], number: int) -> None:
+        """A sign of life for every bucket."""
+        for label in labels:
+            self.add(label, number, None)
+
+    def add_rows(self, labels: list[int], number: int, batch: pa.RecordBatch, spec: InputTask) -> None:
+        """Rows of an input, each to the bucket of its key, or to all of them."""
+        for bucket, blob in _split(batch, spec, len(labels)):
+            self.add(labels[bucket], number, blob)
+
+    def take(self) -> pa.RecordBatch:
+        """The rows added so far; starts anew."""
+        columns = [
+            pa.array(self._labels, pa.int32()),
+            pa.array(self._inputs, pa.int32()),
+            pa.array(self._blobs, pa.binary()),
+        ]
+        self.__init__()  # type: ignore[misc]
+        return pa.record_batch(columns, list(_PACKED))
+
+
+def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tuple[int, Any]]:
+    """The rows of every bucket as a blob."""
+    if spec.key:
+        hashes = encode_keys([batch.column(position) for position in spec.key]).hashes
+        bucket = (hashes % np.uint64(buckets)).astype(np.int16)
+    else:
+        # Without a key any rows can meet: they are spread evenly, or go to wherever others are spread.
+        hashes = np.zeros(batch.num_rows, np.uint64)
+        bucket = (np.arange(batch.num_rows) % buckets).astype(np.int16)
+    batch = batch.append_column(_HASH, pa.array(hashes))
+    if spec.replicated or buckets == 1:
+        blob = _to_ipc(batch)
+        yield from ((number, blob) for number in range(buckets))
+        return
+    order = np.argsort(bucket, kind="stable")
+    bounds = np.searchsorted(bucket[order], np.arange(buckets + 1))
+    batch = batch.take(pa.array(order))
+    for number in range(buckets):
+        if bounds[number] < bounds[number + 1]:
+            yield number, _to_ipc(batch.slice(bounds[number], bounds[number + 1] - bounds[number]))
+
+
+def _to_ipc(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def limited(blobs: list[Any]) -> Iterator[list[Any]]:
+    """The blobs in groups that Arrow can put together: a column of texts holds two gigabytes."""
+    group: list[Any] = []
+    size = 0
+    for blob in blobs:
+        if group and size + len(blob) > _UNPACK_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(blob)
+        size += len(blob)
+    yield group
+
+
+def unpack(blobs: list[Any], spec: InputTask) -> Rows:
+    """The rows in some blobs of one input."""
+    parts = [pa.ipc.open_stream(blob).read_next_batch() for blob in blobs]
+    batch = pa.concat_batches(parts) if len(parts) > 1 else parts[0]
+
+    def instants(position: int) -> Any:
+        return batch.column(position).cast(pa.int64()).to_numpy()
+
+    hashes = batch.column(batch.num_columns - 1).to_numpy()
+    encoded = encode_keys([batch.column(position) for position in spec.key]).encoded if spec.key else None
+    kept = batch.select(list(range(len(spec.kept))))
+    return Rows(
+        Keys(hashes, encoded), instants(spec.time), kept, None if spec.end is None else instants(spec.end)
+    )

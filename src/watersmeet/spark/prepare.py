@@ -1,0 +1,139 @@
+"""What goes into packing: the columns each operator needs of each stream, and the tasks that say where.
+
+Packing hands whole rows to Python, which ends Spark's own pruning, so streams are filtered and reduced to the
+columns somebody needs before it, and values of key expressions are computed there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DataType, StructType
+
+from watersmeet.plan import Operator, Plan, Source
+from watersmeet.plan.identity import identity
+from watersmeet.plan.layout import InputLayout, Ref, layouts, value_ref
+from watersmeet.plan.plan import operators
+from watersmeet.spark.task import InputTask, JoinTask, Link
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def prepared_sources(plan: Plan) -> list[DataFrame]:
+    """Per stream the DataFrame to pack: filtered, with columns c0, c1, ... as `source_columns` lists them."""
+    prepared = []
+    for number, stream in enumerate(plan.query.streams):
+        source: DataFrame = stream.source.alias(stream.name)
+        for condition in plan.query.filters:
+            if condition.stream == number:
+                source = source.filter(F.expr(condition.text))
+        columns = [_column(plan, ref) for ref in source_columns(plan, number)]
+        prepared.append(source.select(*[column.alias(f"c{i}") for i, column in enumerate(columns)]))
+    return prepared
+
+
+def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:
+    """What packing needs of a stream: what is stored, then the key, the time, and what must not be null."""
+    layout = next(
+        found.inputs[number]
+        for operator, found in layouts(plan).items()
+        for number, part in enumerate(operator.inputs)
+        if part == Source(stream)
+    )
+    time = Ref(stream, plan.query.streams[stream].time)
+    return tuple(dict.fromkeys([*layout.stored, *layout.key, time, *_required(plan, stream)]))
+
+
+def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, JoinTask]:
+    """The task of every operator.
+
+    Args:
+        plan: The plan.
+        schemas: The schemas of the prepared sources.
+    """
+    query = plan.query
+    types: dict[Ref, DataType] = {}
+    for stream, schema in enumerate(schemas):
+        for ref, field in zip(source_columns(plan, stream), schema.fields, strict=True):
+            types[ref] = field.dataType
+    found = layouts(plan)
+    without_sources = replace(
+        plan, query=replace(query, streams=tuple(replace(stream, source=None) for stream in query.streams))
+    )
+    tasks: dict[Operator, JoinTask] = {}
+    # From the last operator down, since an operator has to know the one above.
+    links: dict[Operator, Link] = {}
+    for operator in reversed(operators(plan.root)):
+        inputs = tuple(
+            _input_task(plan, part, layout, types, replicated=number in operator.replicated)
+            for number, (part, layout) in enumerate(zip(operator.inputs, found[operator].inputs, strict=True))
+        )
+        alone = not any(isinstance(part, Source) for part in operator.inputs)
+        for number, part in enumerate(operator.inputs):
+            if isinstance(part, Operator):
+                links[part] = Link(number, inputs[number], heartbeat=alone)
+        tasks[operator] = JoinTask(
+            without_sources,
+            operator,
+            found[operator],
+            inputs,
+            json.dumps(identity(plan, operator, found[operator])),
+            links.get(operator),
+        )
+    return tasks
+
+
+def _input_task(
+    plan: Plan, part: Source | Operator, layout: InputLayout, types: dict[Ref, DataType], *, replicated: bool
+) -> InputTask:
+    names = [plan.query.streams[stream].name for stream in part.streams]
+    kept = pa.schema(
+        [
+            (f"{plan.query.streams[ref.stream].name}.{ref.column}", to_arrow_type(types[ref], timezone="UTC"))
+            for ref in layout.stored
+        ]
+    )
+    if isinstance(part, Source):
+        columns = source_columns(plan, part.stream)
+        return InputTask(
+            names[0],
+            kept,
+            tuple(columns.index(ref) for ref in layout.key),
+            columns.index(Ref(part.stream, plan.query.streams[part.stream].time)),
+            required=tuple(columns.index(ref) for ref in _required(plan, part.stream)),
+            replicated=replicated,
+            stream=part.stream,
+        )
+    columns = tuple(dict.fromkeys([*layout.stored, *layout.key]))
+    return InputTask(
+        "+".join(names),
+        kept,
+        tuple(columns.index(ref) for ref in layout.key),
+        len(columns),
+        end=len(columns) + 1,
+        replicated=replicated,
+    )
+
+
+def _required(plan: Plan, stream: int) -> list[Ref]:
+    """Without a value that has to equal another, a row can never be in a result."""
+    return [
+        value_ref(plan.query, number, Source(stream))
+        for number, attribute in enumerate(plan.query.attributes)
+        if stream in attribute.streams
+    ]
+
+
+def _column(plan: Plan, ref: Ref) -> Column:
+    if ref.column.startswith("="):
+        member = plan.query.attributes[int(ref.column[1:])].members[ref.stream]
+        assert member is not None
+        return F.expr(member.text)
+    return F.col(f"`{ref.column.replace('`', '``')}`")

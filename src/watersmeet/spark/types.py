@@ -1,0 +1,72 @@
+"""What Spark says about the types of expressions that the query layer does not compute itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from watersmeet.errors import InvalidQuery
+from watersmeet.query import Column, Stream
+
+
+class SparkTypes:
+    """Answers `query.predicate.Types` by asking Spark to analyse, never to run."""
+
+    def __init__(self, streams: Sequence[Any]) -> None:
+        """Answer for streams that have their DataFrames; others are refused before anything is asked."""
+        self._streams = streams
+
+    @property
+    def ansi(self) -> bool:
+        """Whether overflows and divisions by zero are errors."""
+        conf = self._streams[0].source.sparkSession.conf
+        return str(conf.get("spark.sql.ansi.enabled", "true")).lower() == "true"
+
+    def of_key(self, stream: Stream, text: str) -> Column:
+        """The type of an expression over one stream."""
+        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as F
+
+        try:
+            found = stream.source.alias(stream.name).select(F.expr(text)).schema.fields[0].dataType
+        except AnalysisException as error:
+            raise _untyped(text, error) from None
+        return Column(text, found.simpleString(), not_a_key(found))
+
+    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
+        """Raise InvalidQuery if a text is not a condition over these streams."""
+        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as F
+        from pyspark.sql.types import StructField, StructType
+
+        schema = StructType([StructField(stream.name, stream.source.schema) for stream in streams])
+        try:
+            empty = streams[0].source.sparkSession.createDataFrame([], schema)
+            _ = empty.filter(F.expr(text)).schema
+        except AnalysisException as error:
+            raise _untyped(text, error) from None
+
+
+def _untyped(text: str, error: Exception) -> InvalidQuery:
+    reason = str(error).split("\n")[0].split(" SQLSTATE")[0].strip()
+    return InvalidQuery(
+        f'Spark cannot make sense of "{text}"',
+        f"{reason}",
+        "a condition compares columns of fitting types and is true or false; cast where types differ.",
+    )
+
+
+def not_a_key(kind: Any) -> str:
+    """Why values of a type cannot be compared byte by byte; empty when they can."""
+    from pyspark.sql import types as T
+
+    incomparable = (T.VariantType, T.GeographyType, T.GeometryType)
+    if isinstance(kind, T.StringType) and not kind.isUTF8BinaryCollation():
+        return "under its collation different texts can be equal"
+    if isinstance(kind, T.ArrayType):
+        return not_a_key(kind.elementType)
+    if isinstance(kind, T.StructType):
+        return next((reason for field in kind.fields if (reason := not_a_key(field.dataType))), "")
+    if isinstance(kind, (T.AtomicType, T.NullType)) and not isinstance(kind, incomparable):
+        return ""
+    return f"Spark has no equality for {kind.typeName()} values"

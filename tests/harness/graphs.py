@@ -1,0 +1,165 @@
+"""Random join graphs: chains, stars, cycles and cliques of streams, on any columns, with bands and more."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+
+from oracles import reference
+from oracles.graph import Condition, Event, Events
+from watersmeet.query import Column, Stream
+
+SHAPES = ("chain", "star", "cycle", "clique")
+# The second is what time is made of in these tests: Spark's watermark has steps of a millisecond.
+SECOND = 1_000_000
+# Far enough from zero for Spark's watermark, which starts there.
+START = 1_700_000_000 * SECOND
+
+
+@dataclass(frozen=True)
+class GraphQuery:
+    """A query over streams s0, s1, ...; windows and times in seconds."""
+
+    windows: tuple[int | None, ...]
+    conditions: tuple[Condition, ...]
+
+    @property
+    def texts(self) -> list[str]:
+        return [condition.sql for condition in self.conditions]
+
+    def streams(self, lateness: int = 0) -> list[Stream]:
+        """The streams without rows, for plans."""
+        kinds = (("ts", "timestamp"), *((name, "bigint") for name in ("x", "y", "z", "v", "value")))
+        columns = tuple(Column(name, kind) for name, kind in kinds)
+        return [
+            Stream(f"s{i}", columns, "ts", window_of(window), timedelta(seconds=lateness))
+            for i, window in enumerate(self.windows)
+        ]
+
+
+def window_of(seconds: int | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)
+
+
+def edges(shape: str, streams: int) -> list[tuple[int, int]]:
+    """The pairs of streams that conditions link."""
+    if shape == "star":
+        return [(0, i) for i in range(1, streams)]
+    if shape == "clique":
+        return [(i, j) for i in range(streams) for j in range(i + 1, streams)]
+    chain = [(i, i + 1) for i in range(streams - 1)]
+    return [*chain, (streams - 1, 0)] if shape == "cycle" else chain
+
+
+def random_query(random: Random, shape: str, streams: int) -> GraphQuery:
+    """A query over a graph of this shape, each link of a random kind."""
+    shared = random.random() < 0.2  # one column everywhere, so that operators merge
+    conditions = []
+    for i, j in edges(shape, streams):
+        kind = random.choices([_equality, _band, _near, _less], [10, 2, 1, 1])[0]
+        conditions.append(_shared(random, i, j) if shared and kind is _equality else kind(random, i, j))
+    if random.random() < 0.3:
+        conditions.append(_not_after_all_others(random.randrange(streams), streams))
+    windows: list[int | None] = [random.choice([2, 5, 9]) for _ in range(streams)]
+    if random.random() < 0.5:
+        # Bands along a path through all streams bound every window, so any may be left out.
+        conditions += [_band(random, i, i + 1) for i in range(streams - 1)]
+        windows = [window if random.random() < 0.4 else None for window in windows]
+    return GraphQuery(tuple(windows), tuple(conditions))
+
+
+def random_events(random: Random, streams: int, rows: int, span: int = 12) -> list[list[Event]]:
+    """Rows per stream, in no order of time, with nulls and equal times."""
+
+    def value() -> int | None:
+        return None if random.random() < 0.04 else int(random.random() < 0.2)
+
+    return [
+        [
+            Event(random.randrange(span), value(), value(), value(), random.randrange(4), 1000 * s + n)
+            for n in range(rows)
+        ]
+        for s in range(streams)
+    ]
+
+
+def in_batches(
+    random: Random, rows: Sequence[Sequence[Event]], count: int, disorder: int
+) -> list[list[list[Event]]]:
+    """The rows in batches, about in the order of their times but for some `disorder`."""
+    batches: list[list[list[Event]]] = [[[] for _ in rows] for _ in range(count)]
+    latest = max(event.ts for events in rows for event in events) + disorder + 1
+    for s, events in enumerate(rows):
+        for event in events:
+            arrival = event.ts + random.randint(0, disorder)
+            batches[arrival * count // latest][s].append(event)
+    return batches
+
+
+def on_time(batches: list[list[list[Event]]], lateness: int, windows: Sequence[int | None]) -> list[Events]:
+    """What is not late under Spark's watermark."""
+    scaled = [
+        [[event._replace(ts=event.ts * SECOND) for event in rows] for rows in batch] for batch in batches
+    ]
+    under = reference.watermarks(scaled, [lateness * SECOND] * len(windows), unit=1000)
+    kept, _ = reference.on_time(scaled, under)
+    return [
+        Events(window, [event._replace(ts=event.ts // SECOND) for event in rows])
+        for window, rows in zip(windows, kept, strict=True)
+    ]
+
+
+def _equality(random: Random, i: int, j: int) -> Condition:
+    left, right = random.choice("xyz"), random.choice("xyz")
+    text = f"s{i}.{left} = s{j}.{right}"
+    return Condition(text, text, _both(i, left, j, right, lambda a, b: a == b))
+
+
+def _shared(_: Random, i: int, j: int) -> Condition:
+    text = f"s{i}.x = s{j}.x"
+    return Condition(text, text, _both(i, "x", j, "x", lambda a, b: a == b))
+
+
+def _band(random: Random, i: int, j: int) -> Condition:
+    before, after = random.randint(1, 7), random.randint(0, 7)
+    low, high = f"s{i}.ts - INTERVAL {before} SECONDS", f"s{i}.ts + INTERVAL '{after + 1}' SECOND"
+    sql = (
+        f"s{j}.ts BETWEEN {low} AND s{i}.ts + INTERVAL {after} SECONDS"
+        if random.random() < 0.5
+        else f"s{j}.ts >= {low} AND s{j}.ts < {high}"
+    )
+    duck = f"s{j}.ts BETWEEN s{i}.ts - {before} AND s{i}.ts + {after}"
+    return Condition(sql, duck, lambda rows: rows[i].ts - before <= rows[j].ts <= rows[i].ts + after)
+
+
+def _near(random: Random, i: int, j: int) -> Condition:
+    most = random.randint(0, 3)
+    text = f"abs(s{i}.v - s{j}.v) <= {most}"
+    return Condition(text, text, _both(i, "v", j, "v", lambda a, b: abs(a - b) <= most))
+
+
+def _less(random: Random, i: int, j: int) -> Condition:
+    column = random.choice("xyv")
+    text = f"s{i}.{column} < s{j}.v OR s{i}.v = 3"
+    less = _both(i, column, j, "v", lambda a, b: a < b)
+    return Condition(text, text, lambda rows: less(rows) or rows[i].v == 3)
+
+
+def _not_after_all_others(i: int, streams: int) -> Condition:
+    others = ", ".join(f"s{j}.ts" for j in range(streams) if j != i)
+    text = f"s{i}.ts <= greatest({others})" if streams > 2 else f"s{i}.ts <= {others}"
+    return Condition(
+        text, text, lambda rows: rows[i].ts <= max(row.ts for j, row in enumerate(rows) if j != i)
+    )
+
+
+def _both(
+    i: int, left: str, j: int, right: str, compare: Callable[[int, int], bool]
+) -> Callable[[Sequence[Event]], bool]:
+    """A comparison that null fails."""
+
+    def holds(rows: Sequence[Event]) -> bool:
+        a, b = getattr(rows[i], left), getattr(rows[j], right)
+        return a is not None and b is not None and compare(a, b)
+
+    return holds

@@ -1,0 +1,77 @@
+"""Joins under any conditions, as their definition reads: every combination, every condition, one instant.
+
+A second answer comes from DuckDB, which is given the conditions as SQL over plain numbers.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from oracles.reference import Result
+
+COLUMNS = ("x", "y", "z", "v")
+
+
+class Event(NamedTuple):
+    """A row: its time, columns that may be null, and the number the result shows of it."""
+
+    ts: int
+    x: int | None
+    y: int | None
+    z: int | None
+    v: int | None
+    value: int
+
+
+class Condition(NamedTuple):
+    """A condition three times: for us, for DuckDB, and for the reference."""
+
+    sql: str
+    duck: str
+    holds: Callable[[Sequence[Event]], bool]
+
+
+class Events(NamedTuple):
+    """The rows of one stream; without a window only the conditions limit how long they live."""
+
+    window: int | None
+    rows: Sequence[Event]
+
+
+def join(streams: Sequence[Events], conditions: Sequence[Condition]) -> list[Result]:
+    """Every result, as often as it occurs, in no particular order."""
+    results: list[Result] = []
+    for combination in product(*(stream.rows for stream in streams)):
+        last_start = max(row.ts for row in combination)
+        lives = all(
+            stream.window is None or last_start <= row.ts + stream.window
+            for row, stream in zip(combination, streams, strict=True)
+        )
+        if lives and all(condition.holds(combination) for condition in conditions):
+            results.append((*(row.value for row in combination), last_start))
+    return results
+
+
+def duck_join(streams: Sequence[Events], conditions: Sequence[Condition]) -> list[Result]:
+    """The same in SQL, with a different way to say that all rows are alive at one instant."""
+    names = [f"s{i}" for i in range(len(streams))]
+    times = ", ".join(f"{name}.ts" for name in names)
+    alive = [
+        f"greatest({times}) <= {name}.ts + {stream.window}"
+        for name, stream in zip(names, streams, strict=True)
+        if stream.window is not None
+    ]
+    where = " AND ".join([*(f"({condition.duck})" for condition in conditions), *alive, "true"])
+    values = ", ".join(f"{name}.value" for name in names)
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        for name, stream in zip(names, streams, strict=True):
+            columns = list(zip(*stream.rows, strict=True)) or [[]] * len(Event._fields)
+            connection.register(
+                name, pa.table([pa.array(c, pa.int64()) for c in columns], list(Event._fields))
+            )
+        sql = f"SELECT {values}, greatest({times}) FROM {', '.join(names)} WHERE {where}"  # noqa: S608
+        return connection.execute(sql).fetchall()
