@@ -56,14 +56,16 @@ def random_query(random: Random, shape: str, streams: int) -> GraphQuery:
     shared = random.random() < 0.2  # one column everywhere, so that operators merge
     conditions = []
     for i, j in edges(shape, streams):
-        kind = random.choices([_equality, _band, _near, _less], [10, 2, 1, 1])[0]
-        conditions.append(_shared(random, i, j) if shared and kind is _equality else kind(random, i, j))
+        kinds = [_random_equality, _random_band, _random_near, _random_less]
+        kind = random.choices(kinds, [10, 2, 1, 1])[0]
+        same = shared and kind is _random_equality
+        conditions.append(equality(i, "x", j, "x") if same else kind(random, i, j))
     if random.random() < 0.3:
-        conditions.append(_not_after_all_others(random.randrange(streams), streams))
+        conditions.append(not_after_all_others(random.randrange(streams), streams))
     windows: list[int | None] = [random.choice([2, 5, 9]) for _ in range(streams)]
     if random.random() < 0.5:
         # Bands along a path through all streams bound every window, so any may be left out.
-        conditions += [_band(random, i, i + 1) for i in range(streams - 1)]
+        conditions += [_random_band(random, i, i + 1) for i in range(streams - 1)]
         windows = [window if random.random() < 0.4 else None for window in windows]
     return GraphQuery(tuple(windows), tuple(conditions))
 
@@ -109,48 +111,56 @@ def on_time(batches: list[list[list[Event]]], lateness: int, windows: Sequence[i
     ]
 
 
-def _equality(random: Random, i: int, j: int) -> Condition:
-    left, right = random.choice("xyz"), random.choice("xyz")
+def equality(i: int, left: str, j: int, right: str) -> Condition:
     text = f"s{i}.{left} = s{j}.{right}"
     return Condition(text, text, _both(i, left, j, right, lambda a, b: a == b))
 
 
-def _shared(_: Random, i: int, j: int) -> Condition:
-    text = f"s{i}.x = s{j}.x"
-    return Condition(text, text, _both(i, "x", j, "x", lambda a, b: a == b))
-
-
-def _band(random: Random, i: int, j: int) -> Condition:
-    before, after = random.randint(1, 7), random.randint(0, 7)
+def band(i: int, j: int, before: int, after: int, *, strict: bool = False) -> Condition:
+    """Stream j at most `before` earlier and `after` later than stream i."""
     low, high = f"s{i}.ts - INTERVAL {before} SECONDS", f"s{i}.ts + INTERVAL '{after + 1}' SECOND"
     sql = (
-        f"s{j}.ts BETWEEN {low} AND s{i}.ts + INTERVAL {after} SECONDS"
-        if random.random() < 0.5
-        else f"s{j}.ts >= {low} AND s{j}.ts < {high}"
+        f"s{j}.ts >= {low} AND s{j}.ts < {high}"
+        if strict
+        else f"s{j}.ts BETWEEN {low} AND s{i}.ts + INTERVAL {after} SECONDS"
     )
     duck = f"s{j}.ts BETWEEN s{i}.ts - {before} AND s{i}.ts + {after}"
     return Condition(sql, duck, lambda rows: rows[i].ts - before <= rows[j].ts <= rows[i].ts + after)
 
 
-def _near(random: Random, i: int, j: int) -> Condition:
-    most = random.randint(0, 3)
+def near(i: int, j: int, most: int) -> Condition:
     text = f"abs(s{i}.v - s{j}.v) <= {most}"
     return Condition(text, text, _both(i, "v", j, "v", lambda a, b: abs(a - b) <= most))
 
 
-def _less(random: Random, i: int, j: int) -> Condition:
-    column = random.choice("xyv")
+def less(i: int, column: str, j: int) -> Condition:
     text = f"s{i}.{column} < s{j}.v OR s{i}.v = 3"
-    less = _both(i, column, j, "v", lambda a, b: a < b)
-    return Condition(text, text, lambda rows: less(rows) or rows[i].v == 3)
+    smaller = _both(i, column, j, "v", lambda a, b: a < b)
+    return Condition(text, text, lambda rows: smaller(rows) or rows[i].v == 3)
 
 
-def _not_after_all_others(i: int, streams: int) -> Condition:
+def not_after_all_others(i: int, streams: int) -> Condition:
     others = ", ".join(f"s{j}.ts" for j in range(streams) if j != i)
     text = f"s{i}.ts <= greatest({others})" if streams > 2 else f"s{i}.ts <= {others}"
     return Condition(
         text, text, lambda rows: rows[i].ts <= max(row.ts for j, row in enumerate(rows) if j != i)
     )
+
+
+def _random_equality(random: Random, i: int, j: int) -> Condition:
+    return equality(i, random.choice("xyz"), j, random.choice("xyz"))
+
+
+def _random_band(random: Random, i: int, j: int) -> Condition:
+    return band(i, j, random.randint(1, 7), random.randint(0, 7), strict=random.random() < 0.5)
+
+
+def _random_near(random: Random, i: int, j: int) -> Condition:
+    return near(i, j, random.randint(0, 3))
+
+
+def _random_less(random: Random, i: int, j: int) -> Condition:
+    return less(i, random.choice("xyv"), j)
 
 
 def _both(

@@ -118,6 +118,8 @@ def compile_tree(tree: exp.Expression, streams: Sequence[Stream], text: str, *, 
             return _field(node, streams, text)
         if isinstance(node, (exp.Literal, exp.Boolean, exp.Interval)):
             return _constant(node)
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return _suffixed(node)
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return call("isnull", read(node.this))
         if isinstance(node, exp.Between):
@@ -177,6 +179,16 @@ def _constant(node: exp.Expression) -> Expression:
         if value < limit:
             return Constant(value, kind)
     raise NotCompiled("a number beyond bigint")
+
+
+def _suffixed(node: exp.Cast) -> Constant:
+    """A number that says its type, such as 1L or 2.5D."""
+    text = node.this.this
+    if node.to.is_type("double"):
+        return Constant(float(text), "double")
+    if node.to.is_type("bigint") and text.isdigit() and int(text) < 1 << 63:
+        return Constant(int(text), "bigint")
+    raise NotCompiled(f"a conversion to {node.to.sql()}")
 
 
 def _interval(node: exp.Interval) -> Constant:
