@@ -6,8 +6,8 @@ from datetime import timedelta
 from random import Random
 
 from oracles import reference
-from oracles.graph import Condition, Event, Events
-from watersmeet.query import Column, Stream
+from oracles.graph import Condition, Event, Events, LastRows
+from watersmeet.query import Column, RowWindow, Stream
 
 SHAPES = ("chain", "star", "cycle", "clique")
 # The second is what time is made of in these tests: Spark's watermark has steps of a millisecond.
@@ -20,7 +20,7 @@ START = 1_700_000_000 * SECOND
 class GraphQuery:
     """A query over streams s0, s1, ...; windows and times in seconds."""
 
-    windows: tuple[int | None, ...]
+    windows: tuple[int | LastRows | None, ...]
     conditions: tuple[Condition, ...]
 
     @property
@@ -37,8 +37,11 @@ class GraphQuery:
         ]
 
 
-def window_of(seconds: int | None) -> timedelta | None:
-    return None if seconds is None else timedelta(seconds=seconds)
+def window_of(window: int | LastRows | None) -> timedelta | RowWindow | None:
+    """The window as the product takes it."""
+    if isinstance(window, LastRows):
+        return RowWindow(window.count, per_key=window.per is not None)
+    return None if window is None else timedelta(seconds=window)
 
 
 def edges(shape: str, streams: int) -> list[tuple[int, int]]:

@@ -17,6 +17,7 @@ from oracles.reference import Result, Row
 from watersmeet.kernel import search
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys, encode_keys
+from watersmeet.kernel.operator import Kernel as OperatorKernel
 from watersmeet.kernel.run import Rows, from_blob, to_blob
 from watersmeet.optimize import choose_plan
 from watersmeet.plan import Plan, ProbePath
@@ -124,7 +125,7 @@ class Kernel:
         return self.results
 
 
-def store_and_load(join: MultiwayJoin) -> None:
+def store_and_load(join: OperatorKernel) -> None:
     """All state goes through blobs, as it does when a bucket moves to another worker."""
     for window in join.windows:
         window.runs = [

@@ -17,13 +17,13 @@ from harness.graphs import SECOND, START
 from harness.kernel import store_and_load
 from oracles.graph import Event
 from oracles.reference import Result
-from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.operator import Kernel
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.plan import operators
 from watersmeet.spark.metrics import METRICS_COLUMN
 from watersmeet.spark.output import RESULT_TIME, output_of
-from watersmeet.spark.pack import pack
-from watersmeet.spark.prepare import source_columns, task_tree
+from watersmeet.spark.pack import pack, pack_clock
+from watersmeet.spark.prepare import clock_number, source_columns, task_tree
 from watersmeet.spark.processor import Stopwatch, join_blobs, new_join
 from watersmeet.spark.task import JoinTask
 
@@ -41,14 +41,19 @@ class Tree:
         self._arrow = [to_arrow_schema(schema, timezone="UTC") for schema in schemas]
         self._tasks = task_tree(plan, schemas)
         names = count()
-        self._joins: dict[Operator, list[MultiwayJoin]] = {
+        self._joins: dict[Operator, list[Kernel]] = {
             operator: [new_join(task, lambda: str(next(names))) for _ in range(plan.buckets)]
             for operator, task in self._tasks.items()
         }
         self.results: list[Result] = []
 
-    def batch(self, batch: Sequence[Sequence[Event]], watermark: int | None = None) -> None:
-        """One batch through all operators; `watermark` in microseconds from the start."""
+    def batch(
+        self, batch: Sequence[Sequence[Event]], watermark: int | None = None, until: int | None = None
+    ) -> None:
+        """One batch through all operators.
+
+        `watermark` is in microseconds from the start, `until` the time up to which all rows are known.
+        """
         waiting: dict[Operator, Blobs] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
         for operator in operators(self._plan.root):
             task = self._tasks[operator]
@@ -56,11 +61,17 @@ class Tree:
                 if isinstance(part, Source):
                     rows = self._rows(part.stream, batch[part.stream])
                     _collect(waiting[operator], pack(task, number, iter([rows]), heartbeat=True))
+            own = {part.stream for part in operator.inputs if isinstance(part, Source)}
+            for stream in self._plan.clocks(operator):
+                if stream not in own:
+                    number = clock_number(self._plan, operator, stream)
+                    times = self._times(batch[stream])
+                    _collect(waiting[operator], pack_clock(task, number, stream, iter([times])))
             for bucket, label in enumerate(task.labels):
                 join = self._joins[operator][bucket]
                 if watermark is not None:
                     join.watermark = START + watermark
-                self._run(task, join, waiting[operator][label], waiting)
+                self._run(task, join, waiting[operator][label], waiting, until)
                 join.on_watermark(join.watermark)
                 if self._stored:
                     store_and_load(join)
@@ -72,13 +83,14 @@ class Tree:
     def _run(
         self,
         task: JoinTask,
-        join: MultiwayJoin,
+        join: Kernel,
         blobs: dict[int, list[bytes]],
         waiting: dict[Operator, Blobs],
+        until: int | None,
     ) -> None:
         output = output_of(task)
         above = next((o for o in self._tasks if task.operator in o.inputs), None)
-        for block in join_blobs(task, join, dict(blobs), Stopwatch()):
+        for block in join_blobs(task, join, dict(blobs), Stopwatch(), until):
             found = output.results(block)
             if above is not None:
                 _collect(waiting[above], [found.drop_columns([METRICS_COLUMN])])
@@ -87,6 +99,10 @@ class Tree:
             times = [t // SECOND for t in (block.times - START).tolist()]
             assert found.column(RESULT_TIME).cast(pa.int64()).to_pylist() == block.times.tolist()
             self.results += zip(*values, times, strict=True)
+
+    def _times(self, events: Sequence[Event]) -> pa.RecordBatch:
+        micros = pa.array([START + event.ts * SECOND for event in events], pa.int64())
+        return pa.record_batch([micros.cast(pa.timestamp("us", tz="UTC"))], ["ts"])
 
     def _schema(self, stream: int) -> StructType:
         return StructType(

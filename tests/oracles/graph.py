@@ -34,11 +34,26 @@ class Condition(NamedTuple):
     holds: Callable[[Sequence[Event]], bool]
 
 
+class LastRows(NamedTuple):
+    """A window of rows: of the whole stream, or of the rows with equal values in some column."""
+
+    count: int
+    per: str | None = None
+
+
 class Events(NamedTuple):
     """The rows of one stream; without a window only the conditions limit how long they live."""
 
-    window: int | None
+    window: int | LastRows | None
     rows: Sequence[Event]
+
+    def alive(self, row: Event, time: int) -> bool:
+        """Whether a row is alive at a time that is not before its own."""
+        if isinstance(self.window, LastRows):
+            per = self.window.per
+            alike = [r for r in self.rows if per is None or getattr(r, per) == getattr(row, per)]
+            return sum(row.ts < other.ts <= time for other in alike) < self.window.count
+        return self.window is None or time <= row.ts + self.window
 
 
 def join(streams: Sequence[Events], conditions: Sequence[Condition]) -> list[Result]:
@@ -46,11 +61,9 @@ def join(streams: Sequence[Events], conditions: Sequence[Condition]) -> list[Res
     results: list[Result] = []
     for combination in product(*(stream.rows for stream in streams)):
         last_start = max(row.ts for row in combination)
-        lives = all(
-            stream.window is None or last_start <= row.ts + stream.window
-            for row, stream in zip(combination, streams, strict=True)
-        )
-        if lives and all(condition.holds(combination) for condition in conditions):
+        if all(condition.holds(combination) for condition in conditions) and all(
+            stream.alive(row, last_start) for row, stream in zip(combination, streams, strict=True)
+        ):
             results.append((*(row.value for row in combination), last_start))
     return results
 
@@ -59,11 +72,16 @@ def duck_join(streams: Sequence[Events], conditions: Sequence[Condition]) -> lis
     """The same in SQL, with a different way to say that all rows are alive at one instant."""
     names = [f"s{i}" for i in range(len(streams))]
     times = ", ".join(f"{name}.ts" for name in names)
-    alive = [
-        f"greatest({times}) <= {name}.ts + {stream.window}"
-        for name, stream in zip(names, streams, strict=True)
-        if stream.window is not None
-    ]
+    alive = []
+    for name, stream in zip(names, streams, strict=True):
+        if isinstance(stream.window, LastRows):
+            per = stream.window.per
+            same = "" if per is None else f" AND o.{per} = {name}.{per}"
+            later = f"o.ts > {name}.ts AND o.ts <= greatest({times}){same}"
+            counted = f"SELECT count(*) FROM {name} o WHERE {later}"  # noqa: S608
+            alive.append(f"({counted}) < {stream.window.count}")
+        elif stream.window is not None:
+            alive.append(f"greatest({times}) <= {name}.ts + {stream.window}")
     where = " AND ".join([*(f"({condition.duck})" for condition in conditions), *alive, "true"])
     values = ", ".join(f"{name}.value" for name in names)
     with duckdb.connect() as connection:

@@ -10,11 +10,21 @@ from random import Random
 
 import pytest
 
-from harness.graphs import SECOND, SHAPES, GraphQuery, in_batches, on_time, random_events, random_query
+from harness.graphs import (
+    SECOND,
+    SHAPES,
+    GraphQuery,
+    equality,
+    in_batches,
+    near,
+    on_time,
+    random_events,
+    random_query,
+)
 from harness.kernel import ColumnsOnly
 from harness.tree import Tree
 from oracles import graph
-from oracles.graph import Events
+from oracles.graph import Event, Events, LastRows
 from oracles.reference import assert_same_rows, watermarks
 from watersmeet.optimize import choose_plan
 from watersmeet.plan import Plan
@@ -77,3 +87,78 @@ def test_under_watermarks_nothing_that_can_still_meet_is_let_go(streams: int, sp
         assert tree.held() == 0
     assert found > 50
     assert dropped > 10
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("streams", [2, 3, 4])
+def test_windows_of_rows_equal_both_oracles(shape: str, streams: int) -> None:
+    """Some windows count all rows of their stream; rows that are never in a result count too."""
+    random = Random(f"{SEED} rows {shape} {streams}")  # noqa: S311
+    found = 0
+    for _ in range(12):
+        query = with_row_windows(random, random_query(random, shape, streams))
+        rows = random_events(random, streams, ROWS[streams])
+        everything = [Events(window, events) for window, events in zip(query.windows, rows, strict=True)]
+        expected = graph.join(everything, query.conditions)
+        assert_same_rows(graph.duck_join(everything, query.conditions), expected)
+        tree = Tree(plan_of(query, buckets=random.choice([1, 3])), stored=random.random() < 0.3)
+        for batch in in_batches(random, rows, random.randint(1, 4), disorder=30):
+            tree.batch(batch)
+        assert tree.results == []
+        tree.batch([[] for _ in rows], until=1 << 62)
+        assert_same_rows(tree.results, expected)
+        found += len(expected)
+    assert found > 20
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_windows_of_rows_per_key(count: int) -> None:
+    random = Random(f"{SEED} per key {count}")  # noqa: S311
+    found = 0
+    for streams in (2, 3, 4) * 5:
+        windows = [
+            LastRows(count, "x"),
+            *(random.choice([LastRows(count, "x"), 4]) for _ in range(streams - 1)),
+        ]
+        random.shuffle(windows)
+        shared = tuple(equality(i, "x", i + 1, "x") for i in range(streams - 1))
+        query = GraphQuery(tuple(windows), (*shared, near(0, 1, 2)))
+        rows = random_events(random, streams, ROWS[streams])
+        batches = in_batches(random, rows, random.randint(3, 6), disorder=random.choice([0, 3]))
+        check_up_to_the_watermark(query, batches, lateness=random.choice([0, 3]))
+        found += len(graph.join(on_time(batches, 0, query.windows), query.conditions))
+    assert found > 50
+
+
+def test_windows_of_rows_under_watermarks() -> None:
+    """Results leave with the batch whose watermark has passed them, and none after it."""
+    random = Random(f"{SEED} rows under watermarks")  # noqa: S311
+    for shape in SHAPES * 8:
+        streams = random.choice([2, 3, 4])
+        query = with_row_windows(random, random_query(random, shape, streams))
+        rows = random_events(random, streams, ROWS[streams], span=25)
+        batches = in_batches(random, rows, random.randint(3, 8), disorder=random.choice([0, 3, 8]))
+        check_up_to_the_watermark(query, batches, lateness=random.choice([0, 3]))
+
+
+def with_row_windows(random: Random, query: GraphQuery) -> GraphQuery:
+    """The same query with some of its windows counted; those left to conditions stay so."""
+    windows = [
+        LastRows(random.choice([1, 2, 4, 9])) if window is not None and random.random() < 0.6 else window
+        for window in query.windows
+    ]
+    if not any(isinstance(window, LastRows) for window in windows):
+        windows[random.randrange(len(windows))] = LastRows(random.choice([1, 3]))
+    return GraphQuery(tuple(windows), query.conditions)
+
+
+def check_up_to_the_watermark(query: GraphQuery, batches: list[list[list[Event]]], lateness: int) -> None:
+    streams = len(query.windows)
+    scaled = [[[e._replace(ts=e.ts * SECOND) for e in events] for events in b] for b in batches]
+    under = watermarks([*scaled, [[] for _ in range(streams)]], [lateness * SECOND] * streams, unit=1000)
+    expected = graph.join(on_time(batches, lateness, query.windows), query.conditions)
+    tree = Tree(plan_of(query, buckets=2, lateness=lateness))
+    for batch, watermark in zip([*batches, [[] for _ in range(streams)]], under, strict=True):
+        tree.batch(batch, watermark)
+        reached = -1 if watermark is None else watermark
+        assert_same_rows(tree.results, [row for row in expected if row[-1] * SECOND <= reached])

@@ -70,16 +70,17 @@ class MultiwayJoin:
         cls, plan: Plan, operator: Operator, layout: OperatorLayout, new_id: Callable[[], str]
     ) -> MultiwayJoin:
         """An empty join for an operator of a plan."""
-        windows = []
-        for part in operator.inputs:
-            reach = plan.reach(part)
-            assert reach is not None
-            windows.append(Window(reach, plan.slices, new_id))
+        windows = [Window(plan.reach(part), plan.slices, new_id) for part in operator.inputs]
         leaving = tuple(
             tuple(i for i, ref in enumerate(spec.stored) if ref in layout.output) for spec in layout.inputs
         )
         streams = frozenset(i for i, part in enumerate(operator.inputs) if isinstance(part, Source))
         return cls(windows, routes(plan, operator, layout), leaving, streams)
+
+    @property
+    def stored(self) -> list[int | None]:
+        """Per window the input whose rows it holds."""
+        return list(range(len(self.windows)))
 
     def on_rows(self, part: int, new: Rows) -> Iterator[Results]:
         """Take new rows of one input and yield the results they complete.
@@ -87,16 +88,24 @@ class MultiwayJoin:
         Rows of a stream at or before the watermark are late: they are counted and dropped. The window takes
         the rows at once; the results come as the iterator is read.
         """
-        self.counts.rows_in[part] += len(new)
-        late = new.times <= self.watermark
-        if part in self.streams and late.any():
-            kept = np.flatnonzero(~late)
-            self.counts.late[part] += len(new) - len(kept)
-            new = new.take(kept)
-        fresh = self.windows[part].insert(new)
+        fresh = self.windows[part].insert(self.in_time(part, new))
         visible: list[Sequence[StoredRun]] = [list(window.runs) for window in self.windows]
         visible[part] = fresh
-        return self._results(self.routes[part], visible)
+        return self.results(part, visible)
+
+    def on_batch(self, _until: int) -> Iterator[Results]:
+        """All rows of a batch have come: nothing is left to do, each was joined at once."""
+        return iter(())
+
+    def in_time(self, part: int, new: Rows) -> Rows:
+        """The rows that are not late; both kinds are counted."""
+        self.counts.rows_in[part] += len(new)
+        late = new.times <= self.watermark
+        if part not in self.streams or not late.any():
+            return new
+        kept = np.flatnonzero(~late)
+        self.counts.late[part] += len(new) - len(kept)
+        return new.take(kept)
 
     def on_watermark(self, watermark: int) -> None:
         """Every row still to come has a later time: drop what it cannot meet, and tidy up."""
@@ -116,8 +125,9 @@ class MultiwayJoin:
         self.__post_init__()
         return counts
 
-    def _results(self, route: Route, visible: Sequence[Sequence[StoredRun]]) -> Iterator[Results]:
-        search = Search(route, visible, [window.length for window in self.windows])
+    def results(self, part: int, visible: Sequence[Sequence[StoredRun]]) -> Iterator[Results]:
+        """The results with the visible rows of one input, and rows of the others that are visible."""
+        search = Search(self.routes[part], visible, [window.length for window in self.windows])
         for rows in search.combinations():
             self.counts.results += len(rows)
             yield from fetch(rows, self.leaving)

@@ -29,11 +29,22 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
+from watersmeet.kernel.address import (
+    AT_DIRECTORY,
+    AT_ENDS,
+    AT_HASHES,
+    AT_KEY_COUNT,
+    AT_KEY_DATA,
+    AT_KEY_OFFSETS,
+    AT_ROW_COUNT,
+    AT_ROWS,
+    AT_SHIFT,
+    AT_TIMES,
+    first_at_or_after,
+    same_bytes,
+)
 from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64_TABLE, compiled
 from watersmeet.kernel.pointers import i64_at, u8_at, u32_at, u64_at
-
-# Columns of the address table; `Run.addresses` fills them.
-_HASHES, _ROWS, _DIRECTORY, _SHIFT, _TIMES, _KEY_OFFSETS, _KEY_DATA, _KEY_COUNT, _ROW_COUNT, _ENDS = range(10)
 
 # Cursor layout: where to go on, and what was counted. After these come, per window, hit and row.
 CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED = range(4)
@@ -54,29 +65,12 @@ def new_cursor(windows: int) -> Any:
 
 
 @njit(inline="always")
-def _same_bytes(left: Any, i: int, right: Any, j: int) -> bool:
-    left_offsets = i64_at(left[_KEY_OFFSETS], np.int64(left[_KEY_COUNT]) + 1)
-    right_offsets = i64_at(right[_KEY_OFFSETS], np.int64(right[_KEY_COUNT]) + 1)
-    size = left_offsets[i + 1] - left_offsets[i]
-    if size != right_offsets[j + 1] - right_offsets[j]:
-        return False
-    a = u8_at(left[_KEY_DATA], left_offsets[i + 1])
-    b = u8_at(right[_KEY_DATA], right_offsets[j + 1])
-    for k in range(size):
-        if a[left_offsets[i] + k] != b[right_offsets[j] + k]:
-            return False
-    return True
-
-
-@njit(inline="always")
-def _first_at_or_after(times: Any, low: int, high: int, wanted: int) -> int:
-    while low < high:
-        middle = (low + high) >> 1
-        if times[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _same_key(left: Any, i: int, right: Any, j: int) -> bool:
+    left_offsets = i64_at(left[AT_KEY_OFFSETS], np.int64(left[AT_KEY_COUNT]) + 1)
+    right_offsets = i64_at(right[AT_KEY_OFFSETS], np.int64(right[AT_KEY_COUNT]) + 1)
+    a = u8_at(left[AT_KEY_DATA], left_offsets[i + 1])
+    b = u8_at(right[AT_KEY_DATA], right_offsets[j + 1])
+    return same_bytes(left_offsets, a, i, right_offsets, b, j)  # type: ignore[no-any-return]
 
 
 @njit
@@ -97,9 +91,9 @@ def _locate(
     `keys` receives the surviving keys; `hits[i, j]` receives (run, first row, end row) of the j-th run that
     has the i-th key, where j counts from the first run of the window.
     """
-    key_count = np.int64(head[_KEY_COUNT])
-    head_hashes = u64_at(head[_HASHES], key_count)
-    verify = head[_KEY_OFFSETS] != 0
+    key_count = np.int64(head[AT_KEY_COUNT])
+    head_hashes = u64_at(head[AT_HASHES], key_count)
+    verify = head[AT_KEY_OFFSETS] != 0
     alive: int = min(len(keys), int(key_count) - first_key)
     for i in range(alive):
         keys[i] = first_key + i
@@ -114,13 +108,13 @@ def _locate(
                     j = first_run[level] + hit_count[place, level]
                     hits[place, j, 0] = chosen[r]
                     hits[place, j, 1] = 0
-                    hits[place, j, 2] = np.int64(run[_ROW_COUNT])
+                    hits[place, j, 2] = np.int64(run[AT_ROW_COUNT])
                     hit_count[place, level] += 1
                 continue
-            hashes = u64_at(run[_HASHES], np.int64(run[_KEY_COUNT]))
-            rows = i64_at(run[_ROWS], np.int64(run[_KEY_COUNT]) + 1)
-            shift = run[_SHIFT]
-            directory = u32_at(run[_DIRECTORY], (np.int64(1) << np.int64(np.uint64(64) - shift)) + 1)
+            hashes = u64_at(run[AT_HASHES], np.int64(run[AT_KEY_COUNT]))
+            rows = i64_at(run[AT_ROWS], np.int64(run[AT_KEY_COUNT]) + 1)
+            shift = run[AT_SHIFT]
+            directory = u32_at(run[AT_DIRECTORY], (np.int64(1) << np.int64(np.uint64(64) - shift)) + 1)
             for i in range(alive):
                 key = keys[i]
                 wanted = head_hashes[key]
@@ -129,7 +123,7 @@ def _locate(
                 while at < stop and hashes[at] < wanted:
                     at += 1
                 while at < stop and hashes[at] == wanted:
-                    if not verify or _same_bytes(head, key, run, at):
+                    if not verify or _same_key(head, key, run, at):
                         place = key - first_key
                         j = first_run[level] + hit_count[place, level]
                         hits[place, j, 0] = chosen[r]
@@ -150,9 +144,9 @@ def _locate(
 
 @njit(inline="always")
 def _end_of(run: Any, row: int, time: int, window: int) -> int:
-    if run[_ENDS] == 0:
+    if run[AT_ENDS] == 0:
         return time + window
-    return i64_at(run[_ENDS], row + 1)[row]  # type: ignore[no-any-return]
+    return i64_at(run[AT_ENDS], row + 1)[row]  # type: ignore[no-any-return]
 
 
 @compiled(
@@ -189,9 +183,9 @@ def probe(
     levels = len(windows)
     deepest = levels - 1
     head = heads[head_number]
-    key_count = np.int64(head[_KEY_COUNT])
-    key_rows = i64_at(head[_ROWS], key_count + 1)
-    head_times = i64_at(head[_TIMES], np.int64(head[_ROW_COUNT]))
+    key_count = np.int64(head[AT_KEY_COUNT])
+    key_rows = i64_at(head[AT_ROWS], key_count + 1)
+    head_times = i64_at(head[AT_TIMES], np.int64(head[AT_ROW_COUNT]))
     keys = np.empty(_BLOCK, np.int64)
     hits = np.empty((_BLOCK, len(chosen), 3), np.int64)
     hit_count = np.empty((_BLOCK, levels), np.int64)
@@ -224,8 +218,8 @@ def probe(
                         hit_at[above] = cursor[CURSOR_WINDOWS + 2 * above]
                         row_at[above] = cursor[CURSOR_WINDOWS + 2 * above + 1]
                         hit = mine[first_run[above] + hit_at[above]]
-                        times = i64_at(runs[hit[0], _TIMES], hit[2])
-                        row_stop[above] = _first_at_or_after(times, hit[1], hit[2], end[above] + 1)
+                        times = i64_at(runs[hit[0], AT_TIMES], hit[2])
+                        row_stop[above] = first_at_or_after(times, hit[1], hit[2], end[above] + 1)
                         time = times[row_at[above]]
                         start[above + 1] = max(start[above], time)
                         row_end = _end_of(runs[hit[0]], row_at[above], time, windows[above])
@@ -243,11 +237,11 @@ def probe(
                         at = hit_at[level] + 1
                         while at < counts[level]:
                             hit = mine[first_run[level] + at]
-                            times = i64_at(runs[hit[0], _TIMES], hit[2])
-                            first = _first_at_or_after(times, hit[1], hit[2], start[level] - windows[level])
+                            times = i64_at(runs[hit[0], AT_TIMES], hit[2])
+                            first = first_at_or_after(times, hit[1], hit[2], start[level] - windows[level])
                             if first < hit[2] and times[first] <= end[level]:
                                 row_at[level] = first
-                                row_stop[level] = _first_at_or_after(times, first, hit[2], end[level] + 1)
+                                row_stop[level] = first_at_or_after(times, first, hit[2], end[level] + 1)
                                 found = True
                                 break
                             at += 1
@@ -257,7 +251,7 @@ def probe(
                             continue
                     examined += 1
                     hit = mine[first_run[level] + hit_at[level]]
-                    time = i64_at(runs[hit[0], _TIMES], hit[2])[row_at[level]]
+                    time = i64_at(runs[hit[0], AT_TIMES], hit[2])[row_at[level]]
                     row_end = _end_of(runs[hit[0]], row_at[level], time, windows[level])
                     if row_end < start[level]:
                         continue

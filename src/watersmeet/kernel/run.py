@@ -90,7 +90,7 @@ class Run:
 def _assemble(
     key_hashes: Any, key_rows: Any, key_bytes: ByteStrings | None, times: Any, ends: Any | None, columns: Any
 ) -> Run:
-    """Add the directory, and the row of the address table by which `kernel.probe` knows the run."""
+    """Add the directory, and the row of addresses by which compiled loops know the run (`kernel.address`)."""
     bits = directory_bits(_SLOTS_PER_KEY * len(key_hashes))
     directory = _directory(key_hashes, bits)
     offsets, data = (0, 0)
@@ -142,14 +142,35 @@ def build_run(rows: Rows) -> Run:
 
 def merge_runs(runs: Sequence[Run]) -> Run:
     """One run with the rows of several."""
-    keys = Keys(
-        np.concatenate([np.repeat(run.key_hashes, np.diff(run.key_rows)) for run in runs]),
-        _row_bytes(runs),
+    return build_run(concat_rows([rows_of(run) for run in runs]))
+
+
+def rows_of(run: Run) -> Rows:
+    """The rows of a run, in its order."""
+    per_key = np.diff(run.key_rows)
+    encoded = None
+    if run.key_bytes is not None:
+        encoded = run.key_bytes.take(np.repeat(np.arange(len(per_key)), per_key))
+    return Rows(Keys(np.repeat(run.key_hashes, per_key), encoded), run.times, run.columns, run.ends)
+
+
+def concat_rows(parts: Sequence[Rows]) -> Rows:
+    """Rows of one input, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    encoded = None
+    strings = [part.keys.encoded for part in parts if part.keys.encoded is not None]
+    if strings:
+        sizes = np.concatenate([np.diff(some.offsets) for some in strings])
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        encoded = ByteStrings(offsets, np.concatenate([some.data for some in strings]))
+    ends = [part.ends for part in parts if part.ends is not None]
+    return Rows(
+        Keys(np.concatenate([part.keys.hashes for part in parts]), encoded),
+        np.concatenate([part.times for part in parts]),
+        pa.concat_batches([part.columns for part in parts]),
+        np.concatenate(ends) if ends else None,
     )
-    times = np.concatenate([run.times for run in runs])
-    columns = pa.concat_batches([run.columns for run in runs])
-    ends = None if runs[0].ends is None else np.concatenate([run.ends for run in runs])
-    return build_run(Rows(keys, times, columns, ends))
 
 
 def keys_of_rows(runs: Sequence[Run], owners: Any, rows: Any) -> Keys:
@@ -177,19 +198,6 @@ def keys_of_rows(runs: Sequence[Run], owners: Any, rows: Any) -> Keys:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return Keys(hashes, together.take(place))
-
-
-def _row_bytes(runs: Sequence[Run]) -> ByteStrings | None:
-    if runs[0].key_bytes is None:
-        return None
-    parts = []
-    for run in runs:
-        assert run.key_bytes is not None
-        key_of_row = np.repeat(np.arange(len(run.key_hashes)), np.diff(run.key_rows))
-        parts.append(run.key_bytes.take(key_of_row))
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    return ByteStrings(offsets, np.concatenate([part.data for part in parts]))
 
 
 def _separate_collisions(order: Any, keys: Keys, times: Any) -> Any:

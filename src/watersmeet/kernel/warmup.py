@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 
-_COMPILED = ("hashing", "keys", "sorting", "run", "gather", "probe", "join")
+_COMPILED = ("hashing", "keys", "sorting", "run", "gather", "probe", "counting", "join")
 
 
 def warm_up() -> None:

@@ -84,6 +84,12 @@ class Window:
             self._remove(group)
             self._store(group[0].slice, merged)
 
+    def take_until(self, time: int) -> list[StoredRun]:
+        """Take out the runs that have a row up to a time."""
+        taken = [stored for stored in self.runs if stored.earliest <= time]
+        self._remove(taken)
+        return taken
+
     def take_changes(self) -> tuple[list[StoredRun], list[str]]:
         """What to persist: runs to put, names to delete."""
         added, removed = list(self.added.values()), self.removed

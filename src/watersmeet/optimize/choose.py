@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.tree import merged_tree
-from watersmeet.plan import Plan
+from watersmeet.plan import Plan, Source
 from watersmeet.plan.plan import DEFAULT_BUCKETS
-from watersmeet.query import JoinQuery
+from watersmeet.query import JoinQuery, RowWindow
 
 _MOST_BUCKETS = 4096
 
@@ -26,4 +26,23 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None) -> Plan:
             f"it is {count!r}.",
             "a few per core of the cluster is a good choice.",
         )
-    return Plan(query, merged_tree(query), count)
+    plan = Plan(query, merged_tree(query), count)
+    for number, stream in enumerate(query.streams):
+        if isinstance(stream.window, RowWindow) and stream.window.per_key:
+            _refuse_uncountable(plan, number)
+    return plan
+
+
+def _refuse_uncountable(plan: Plan, stream: int) -> None:
+    """Rows of a key can be counted where they meet by just that key, and nothing is joined to it later."""
+    query, root = plan.query, plan.root
+    used = {number for number, attribute in enumerate(query.attributes) if stream in attribute.streams}
+    if not used or Source(stream) not in root.inputs or not used <= set(root.key):
+        equalities = [query.attributes[number].label for number in sorted(used)]
+        raise InvalidQuery(
+            f'rows of stream "{query.names[stream]}" cannot be counted per key',
+            f"it is joined on {' and on '.join(equalities)}, which is not one key."
+            if equalities
+            else "no equality gives it a key.",
+            "count the rows of the whole stream, wm.rows(n), or join it on one key only.",
+        )

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from watersmeet.optimize.order import shortest_reach_first
 from watersmeet.plan import Operator, Source
-from watersmeet.query import JoinQuery
+from watersmeet.query import JoinQuery, RowWindow
 
 Part = Source | Operator
 
@@ -26,7 +26,10 @@ def merged_tree(query: JoinQuery) -> Operator:
     """Operators on the attribute most inputs share, until one is left; ties as the user wrote them."""
     parts: list[Part] = [Source(stream) for stream in range(len(query.streams))]
     while groups := _groups(query, parts):
-        members, key = max(groups, key=lambda group: (len(group[0]), len(group[1])))
+        # Rows counted per key are best joined last: only there is it known when a result comes about.
+        members, key = max(
+            groups, key=lambda group: (not _per_key(query, group[0]), len(group[0]), len(group[1]))
+        )
         parts = [part for part in parts if part not in members]
         parts.append(Operator(tuple(members), key, frozenset(), ()))
     return _finished(query, _under_one(parts), set())
@@ -80,6 +83,12 @@ def _groups(query: JoinQuery, parts: Sequence[Part]) -> list[tuple[list[Part], t
         )
         found.append((members, key))
     return found
+
+
+def _per_key(query: JoinQuery, members: Sequence[Part]) -> bool:
+    """Whether an input is a stream whose rows are counted per key."""
+    windows = [query.streams[part.stream].window for part in members if isinstance(part, Source)]
+    return any(isinstance(window, RowWindow) and window.per_key for window in windows)
 
 
 def _inside(members: Sequence[Part], streams: set[int]) -> bool:

@@ -54,7 +54,7 @@ def layouts(plan: Plan) -> dict[Operator, OperatorLayout]:
     found: dict[Operator, OperatorLayout] = {}
 
     def lay_out(operator: Operator, output: tuple[Ref, ...]) -> None:
-        needed = _by_stream([*output, *_judged(plan.query, operator)])
+        needed = _by_stream([*output, *_judged(plan.query, operator), *_counted(plan, operator)])
         inputs = []
         for number, part in enumerate(operator.inputs):
             stored = tuple(ref for ref in needed if ref.stream in part.streams)
@@ -95,6 +95,12 @@ def _judged(query: JoinQuery, operator: Operator) -> list[Ref]:
     ]
     compared = [ref for number in operator.checks for _, ref in checked_refs(query, number, operator)]
     return mentions + compared
+
+
+def _counted(plan: Plan, operator: Operator) -> list[Ref]:
+    """The own times of rows inside intermediate results, which are counted from there."""
+    own = {part.stream for part in operator.inputs if isinstance(part, Source)}
+    return [Ref(s, plan.query.streams[s].time) for s in plan.counted(operator) if s not in own]
 
 
 def _by_stream(refs: list[Ref]) -> tuple[Ref, ...]:

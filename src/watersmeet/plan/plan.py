@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from watersmeet.query import JoinQuery
+from watersmeet.query import JoinQuery, RowWindow
 
 # A window is cut into this many slices. State leaves in whole slices, so at most 1/12 of a window is
 # dead weight; more slices would mean more runs to look into for every arriving row.
@@ -13,6 +13,10 @@ SLICES_PER_WINDOW = 12
 # Buckets are fixed for the life of a checkpoint, partitions are not. Eight spread evenly over 1, 2, 4
 # or 8 partitions and keep the runs of a bucket large.
 DEFAULT_BUCKETS = 8
+
+# How long a row lives that only a number of rows ends: longer than time is counted, and still a number that
+# can be added to a time.
+FOREVER_US = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +105,20 @@ class Plan:
     buckets: int = DEFAULT_BUCKETS
     slices: int = SLICES_PER_WINDOW
 
-    def reach(self, part: Source | Operator) -> int | None:
-        """How long a row of an input can wait for partners; None: a number of rows limits it."""
+    def reach(self, part: Source | Operator) -> int:
+        """How long a row of an input can wait for partners, microseconds."""
         reaches = [self.query.reaches[stream] for stream in part.streams]
-        limited = [reach for reach in reaches if reach is not None]
-        return min(limited, default=None)
+        return min((reach for reach in reaches if reach is not None), default=FOREVER_US)
+
+    def counted(self, operator: Operator) -> tuple[int, ...]:
+        """The streams below an operator whose rows live until others have come after them."""
+        windows = [self.query.streams[stream].window for stream in operator.streams]
+        return tuple(s for s, w in zip(operator.streams, windows, strict=True) if isinstance(w, RowWindow))
+
+    def clocks(self, operator: Operator) -> tuple[int, ...]:
+        """Those of them whose rows are counted whatever their key, so that every bucket needs all times."""
+        windows = {stream: self.query.streams[stream].window for stream in self.counted(operator)}
+        return tuple(s for s, w in windows.items() if isinstance(w, RowWindow) and not w.per_key)
 
 
 def operators(part: Source | Operator) -> list[Operator]:

@@ -27,6 +27,7 @@ from watersmeet.query.syntax import (
     read_tree,
     sides,
 )
+from watersmeet.query.window import RowWindow
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -145,8 +146,7 @@ def sort_predicates(streams: Sequence[Stream], texts: Sequence[str], types: Type
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
             if len(linked) == 1:
-                types.refuse_untyped(streams, conjunct.text)
-                found.filters.append(Filter(linked.pop(), conjunct.text))
+                _add_filter(found, linked.pop(), conjunct.text, types)
             elif (pair := _equality(conjunct, streams, types)) is not None:
                 equal.join(*pair)
             else:
@@ -155,12 +155,21 @@ def sort_predicates(streams: Sequence[Stream], texts: Sequence[str], types: Type
         first = [same[0] if same else None for same in members]
         found.attributes.append(Attribute(tuple(first), kind))
         # Two columns of one stream that equal the same column of another equal each other.
-        found.filters += [
-            Filter(stream, f"({same[0].text}) = ({other.text})")
-            for stream, same in enumerate(members)
-            for other in same[1:]
-        ]
+        for stream, same in enumerate(members):
+            for other in same[1:]:
+                _add_filter(found, stream, f"({same[0].text}) = ({other.text})", types)
     return found
+
+
+def _add_filter(found: Predicates, stream: int, text: str, types: Types) -> None:
+    """A condition on one stream; with a window of rows, a row that fails it still counts as a row."""
+    if isinstance(found.streams[stream].window, RowWindow):
+        (conjunct,) = read_conjuncts(text)
+        columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, text)))
+        _add_condition(found, conjunct, columns, types)
+    else:
+        types.refuse_untyped(found.streams, text)
+        found.filters.append(Filter(stream, text))
 
 
 def _add_condition(

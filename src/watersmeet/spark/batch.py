@@ -13,6 +13,8 @@ from watersmeet.spark.output import output_of
 from watersmeet.spark.processor import Stopwatch, bucket_metrics, join_blobs, ledger_metrics, new_join
 from watersmeet.spark.task import JoinTask
 
+_END_OF_TIME = 1 << 62
+
 
 def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join the packed rows of one group."""
@@ -33,6 +35,6 @@ def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
     numbers = count()
     join = new_join(task, lambda: str(next(numbers)))
     watch = Stopwatch()
-    for block in join_blobs(task, join, blobs, watch):
+    for block in join_blobs(task, join, blobs, watch, until=_END_OF_TIME):
         yield output.results(block)
     yield output.metrics(bucket_metrics(join, watch))

@@ -31,6 +31,10 @@ class PackedRows:
         self._inputs: list[int] = []
         self._blobs: list[Any] = []
 
+    def __len__(self) -> int:
+        """How many rows were added."""
+        return len(self._labels)
+
     def add(self, label: int, number: int, blob: Any) -> None:
         """One packed row for an input of the group with that label."""
         self._labels.append(label)

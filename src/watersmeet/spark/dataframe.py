@@ -31,9 +31,9 @@ from watersmeet.spark.blobs import PACKED_SCHEMA
 from watersmeet.spark.metrics import METRICS_COLUMN, observation, observation_name
 from watersmeet.spark.output import RESULT_TIME
 from watersmeet.spark.pack import NEWEST, SOURCE_SCHEMA
-from watersmeet.spark.prepare import prepared_sources, task_tree
+from watersmeet.spark.prepare import clock_number, column_named, prepared_sources, task_tree
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
-from watersmeet.spark.ship import batch_function, pack_function, stateful_processor
+from watersmeet.spark.ship import batch_function, clock_function, pack_function, stateful_processor
 from watersmeet.spark.task import JoinTask
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def join_dataframe(plan: Plan) -> DataFrame:
             else joined(tasks[part])
             for number, part in enumerate(task.operator.inputs)
         ]
+        own = {part.stream for part in task.operator.inputs if isinstance(part, Source)}
+        packed += [_clock(plan, task, stream) for stream in plan.clocks(task.operator) if stream not in own]
         groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
         last = task.above is None
         schema = _output_schema(query) if last else f"{PACKED_SCHEMA}, {METRICS_COLUMN} array<bigint>"
@@ -124,6 +126,16 @@ def _packed(source: DataFrame, task: JoinTask, number: int, *, streaming: bool) 
         packed = packed.withWatermark(NEWEST, f"{delay_ms} milliseconds")
     # Gone after this, so that Spark does not judge a whole blob late by its newest row.
     return packed.drop(NEWEST)
+
+
+def _clock(plan: Plan, task: JoinTask, stream: int) -> DataFrame:
+    """The times of a stream that joins further down. Spark reads the source once for both."""
+    number = clock_number(plan, task.operator, stream)
+    assert number is not None
+    time = plan.query.streams[stream].time
+    source: DataFrame = plan.query.streams[stream].source
+    times = source.select(column_named(time))
+    return times.mapInArrow(clock_function(task, number, stream), PACKED_SCHEMA)
 
 
 def _output_schema(query: JoinQuery) -> StructType:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watersmeet.spark.blobs import PACKED_SCHEMA, PackedRows
-from watersmeet.spark.task import InputTask, JoinTask
+from watersmeet.spark.task import CLOCK, InputTask, JoinTask
 
 NEWEST = "newest"
 SOURCE_SCHEMA = f"{PACKED_SCHEMA}, {NEWEST} timestamp"
@@ -63,9 +63,12 @@ def pack(
     packed = PackedRows()
     for chunk in _chunks(batches):
         latest = None if max_future_us is None else time_ns() // 1000 + max_future_us
-        usable = _usable(chunk, spec, latest, report)
+        timely, usable = _usable(chunk, spec, latest, report)
+        if spec.clock is not None and len(timely):
+            packed.add_rows(task.labels, spec.clock, _times(timely), CLOCK)
         if usable.num_rows:
             packed.add_rows(task.labels, number, usable, spec)
+        if len(packed):
             yield _with_newest(packed, report)
     if heartbeat:
         packed.add_heartbeats(task.labels, number)
@@ -107,8 +110,32 @@ def _together(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
 
 
-def _usable(batch: pa.RecordBatch, spec: InputTask, latest: int | None, report: Report) -> pa.RecordBatch:
-    """The rows that can join, none dated after `latest`, with the stored columns in their stored types."""
+def pack_clock(
+    task: JoinTask, number: int, stream: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Tell an operator the times of a stream that joins further down; the batches hold just the time."""
+    max_future_us = task.plan.query.streams[stream].max_future_us
+    packed = PackedRows()
+    spec = InputTask("", pa.schema([]), (), 0)
+    for chunk in _chunks(batches):
+        latest = None if max_future_us is None else time_ns() // 1000 + max_future_us
+        timely, _ = _usable(chunk, spec, latest, Report(number))
+        if len(timely):
+            packed.add_rows(task.labels, number, _times(timely), CLOCK)
+            yield packed.take()
+
+
+def _times(times: pa.Array) -> pa.RecordBatch:
+    return pa.record_batch([times], ["time"])
+
+
+def _usable(
+    batch: pa.RecordBatch, spec: InputTask, latest: int | None, report: Report
+) -> tuple[pa.Array, pa.RecordBatch]:
+    """The times of the rows that have a usable one, none after `latest`, and the rows that can join.
+
+    These have the stored columns in their stored types.
+    """
     report.rows += batch.num_rows
     time = batch.column(spec.time).cast(pa.int64())
     good = time.is_valid()
@@ -118,7 +145,8 @@ def _usable(batch: pa.RecordBatch, spec: InputTask, latest: int | None, report: 
         report.future_times += pc.sum(future).as_py() or 0
         good = pc.and_(good, pc.invert(future))
     # The watermark follows every row with a usable time, whatever its key.
-    newest = pc.max(time.filter(good)).as_py()
+    timely = time.filter(good)
+    newest = pc.max(timely).as_py()
     if newest is not None:
         report.newest = newest if report.newest is None else max(report.newest, newest)
     # A row dropped for its time is not counted again for its key.
@@ -136,4 +164,4 @@ def _usable(batch: pa.RecordBatch, spec: InputTask, latest: int | None, report: 
     conformed = pa.record_batch(columns, names)
     if pc.sum(keyed).as_py() != batch.num_rows:
         conformed = conformed.filter(keyed)
-    return conformed
+    return timely, conformed

@@ -72,8 +72,8 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, JoinT
     links: dict[Operator, Link] = {}
     for operator in reversed(operators(plan.root)):
         inputs = tuple(
-            _input_task(plan, part, layout, types, replicated=number in operator.replicated)
-            for number, (part, layout) in enumerate(zip(operator.inputs, found[operator].inputs, strict=True))
+            _input_task(plan, operator, number, layout, types)
+            for number, layout in enumerate(found[operator].inputs)
         )
         alone = not any(isinstance(part, Source) for part in operator.inputs)
         for number, part in enumerate(operator.inputs):
@@ -91,8 +91,10 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, JoinT
 
 
 def _input_task(
-    plan: Plan, part: Source | Operator, layout: InputLayout, types: dict[Ref, DataType], *, replicated: bool
+    plan: Plan, operator: Operator, number: int, layout: InputLayout, types: dict[Ref, DataType]
 ) -> InputTask:
+    part = operator.inputs[number]
+    replicated = number in operator.replicated
     names = [plan.query.streams[stream].name for stream in part.streams]
     kept = pa.schema(
         [
@@ -110,6 +112,7 @@ def _input_task(
             required=tuple(columns.index(ref) for ref in _required(plan, part.stream)),
             replicated=replicated,
             stream=part.stream,
+            clock=clock_number(plan, operator, part.stream),
         )
     columns = tuple(dict.fromkeys([*layout.stored, *layout.key]))
     return InputTask(
@@ -120,6 +123,12 @@ def _input_task(
         end=len(columns) + 1,
         replicated=replicated,
     )
+
+
+def clock_number(plan: Plan, operator: Operator, stream: int) -> int | None:
+    """As which input an operator gets the times of a stream; None where it does not count them."""
+    clocks = plan.clocks(operator)
+    return len(operator.inputs) + clocks.index(stream) if stream in clocks else None
 
 
 def _required(plan: Plan, stream: int) -> list[Ref]:
@@ -136,4 +145,9 @@ def _column(plan: Plan, ref: Ref) -> Column:
         member = plan.query.attributes[int(ref.column[1:])].members[ref.stream]
         assert member is not None
         return F.expr(member.text)
-    return F.col(f"`{ref.column.replace('`', '``')}`")
+    return column_named(ref.column)
+
+
+def column_named(name: str) -> Column:
+    """A column by its whole name, whatever characters are in it."""
+    return F.col(f"`{name.replace('`', '``')}`")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import CheckpointMismatch
-from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.operator import Kernel, kernel_for
 from watersmeet.kernel.results import Results
 from watersmeet.plan.identity import difference
 from watersmeet.spark.blobs import limited, unpack
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def new_join(task: JoinTask, new_id: Callable[[], str]) -> MultiwayJoin:
+def new_join(task: JoinTask, new_id: Callable[[], str]) -> Kernel:
     """An empty kernel for a task."""
-    return MultiwayJoin.from_plan(task.plan, task.operator, task.layout, new_id)
+    return kernel_for(task.plan, task.operator, task.layout, new_id)
 
 
 class Stopwatch:
@@ -47,18 +47,22 @@ class Stopwatch:
 
 
 def join_blobs(
-    task: JoinTask, join: MultiwayJoin, blobs: dict[int, list[Any]], watch: Stopwatch
+    task: JoinTask, join: Kernel, blobs: dict[int, list[Any]], watch: Stopwatch, until: int | None = None
 ) -> Iterator[Results]:
-    """Feed one batch to a join, input by input."""
+    """Feed one batch to a join, input by input.
+
+    `until` is the time up to which all rows are known then; None takes the watermark.
+    """
     for number in sorted(blobs):
         for some in limited(blobs[number]):
             start = time.perf_counter_ns()
-            found = join.on_rows(number, unpack(some, task.inputs[number]))
+            found = join.on_rows(number, unpack(some, task.spec(number)))
             watch.spent_us += (time.perf_counter_ns() - start) // 1000
             yield from watch.over(found)
+    yield from watch.over(join.on_batch(join.watermark if until is None else until))
 
 
-def bucket_metrics(join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None]:
+def bucket_metrics(join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
     """What a bucket reports of a batch, without the size of its state."""
     counts = join.take_counts()
     values: dict[str, int | None] = {
@@ -67,7 +71,7 @@ def bucket_metrics(join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None
         "rows_examined": counts.examined,
         "kernel_us": watch.spent_us,
     }
-    for number in range(len(join.windows)):
+    for number in range(len(counts.late)):
         values[f"late_{number}"] = counts.late[number]
         if number not in join.streams:
             # Rows of streams were counted when they were packed.
@@ -117,12 +121,15 @@ class JoinProcessor:
         yield arrow_frame(self._output.metrics(self._close(state, join, watch)))
 
     def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:
-        """Let go of expired state when no rows come."""
+        """Join what has waited and let go of expired state when no rows come."""
         state, join = self._open(self._bucket_of[int(key[0])], timers)
         state.manifest.timer_ms = None  # Spark deletes a timer that has fired
-        yield arrow_frame(self._output.metrics(self._close(state, join, Stopwatch())))
+        watch = Stopwatch()
+        for block in join_blobs(self._task, join, {}, watch):
+            yield arrow_frame(self._output.results(block))
+        yield arrow_frame(self._output.metrics(self._close(state, join, watch)))
 
-    def _open(self, bucket: int, timers: Any) -> tuple[BucketState, MultiwayJoin]:
+    def _open(self, bucket: int, timers: Any) -> tuple[BucketState, Kernel]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -131,7 +138,6 @@ class JoinProcessor:
             self._blobs,
             shelf_for(query_id, self._task.name, bucket),
             self._task.identity,
-            len(self._task.inputs),
         )
         refuse_other_query(state.manifest.identity, self._task.identity)
         join = new_join(self._task, lambda: uuid.uuid4().hex)
@@ -140,19 +146,20 @@ class JoinProcessor:
         join.watermark = timers.getCurrentWatermarkInMs() * 1000
         return state, join
 
-    def _close(self, state: BucketState, join: MultiwayJoin, watch: Stopwatch) -> dict[str, int | None]:
+    def _close(self, state: BucketState, join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
         start = time.perf_counter_ns()
         join.on_watermark(join.watermark)
         watch.spent_us += (time.perf_counter_ns() - start) // 1000
         self._set_timer(state, join)
         state.save(join, self._task.identity)
         values = bucket_metrics(join, watch)
-        for number in range(len(join.windows)):
-            values[f"live_{number}"] = state.rows(number)
-            values[f"state_bytes_{number}"] = state.bytes(number)
+        for number in range(len(self._task.inputs)):
+            entries = state.entries(join, number)
+            values[f"live_{number}"] = sum(entry.rows for entry in entries)
+            values[f"state_bytes_{number}"] = sum(entry.length for entry in entries)
         return values
 
-    def _set_timer(self, state: BucketState, join: MultiwayJoin) -> None:
+    def _set_timer(self, state: BucketState, join: Kernel) -> None:
         expiry = join.next_expiry()
         wanted = None if expiry is None else -(-expiry // 1000)
         current = state.manifest.timer_ms

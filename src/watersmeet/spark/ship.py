@@ -59,6 +59,20 @@ def pack_function(task: JoinTask, number: int) -> Callable[[Iterator[Any]], Iter
     return pack_partition
 
 
+def clock_function(task: JoinTask, number: int, stream: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function for `mapInArrow` that sends the times of a stream only."""
+    load = _loader()
+    pickled = pickle.dumps(task)
+
+    def pack_partition(batches: Iterator[Any]) -> Iterator[Any]:
+        import pickle
+
+        packing = load("watersmeet.spark.pack")
+        yield from packing.pack_clock(pickle.loads(pickled), number, stream, batches)  # noqa: S301
+
+    return pack_partition
+
+
 def stateful_processor(task: JoinTask) -> Any:
     """The processor for `transformWithStateInPandas`."""
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.operator import Kernel
 from watersmeet.kernel.run import Run, blob_checksum, replace_columns, to_blob
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
@@ -54,7 +54,7 @@ class Manifest:
 class BucketState:
     """Reads and writes the state of one bucket through Spark's state handles."""
 
-    def __init__(self, blobs: Any, shelf: Shelf, identity: str, inputs: int) -> None:
+    def __init__(self, blobs: Any, shelf: Shelf, identity: str) -> None:
         """Load the manifest of the current group from Spark's map state."""
         self._blobs = blobs
         self._shelf = shelf
@@ -62,12 +62,18 @@ class BucketState:
         self.manifest = (
             pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
             if stored is not None
-            else Manifest(identity, [[] for _ in range(inputs)])
+            else Manifest(identity)
         )
 
-    def load(self, join: MultiwayJoin, schemas: list[pa.Schema]) -> None:
-        """Give the join its windows; runs are opened when they are first looked into."""
-        for window, entries, schema in zip(join.windows, self.manifest.windows, schemas, strict=True):
+    def load(self, join: Kernel, schemas: list[pa.Schema]) -> None:
+        """Give the join its windows; runs are opened when they are first looked into.
+
+        `schemas` are those of its inputs.
+        """
+        if not self.manifest.windows:
+            self.manifest.windows = [[] for _ in join.windows]
+        stored = [pa.schema([]) if number is None else schemas[number] for number in join.stored]
+        for window, entries, schema in zip(join.windows, self.manifest.windows, stored, strict=True):
             window.runs = [
                 StoredRun(
                     entry.id,
@@ -80,7 +86,7 @@ class BucketState:
                 for entry in entries
             ]
 
-    def save(self, join: MultiwayJoin, identity: str) -> None:
+    def save(self, join: Kernel, identity: str) -> None:
         """Persist what changed."""
         all_removed: list[str] = []
         for window, entries in zip(join.windows, self.manifest.windows, strict=True):
@@ -111,13 +117,10 @@ class BucketState:
         self._shelf.keep_only(names, all_removed)
         self._blobs.updateValue(MANIFEST, (pickle.dumps(self.manifest),))
 
-    def rows(self, number: int) -> int:
-        """Rows stored of one input."""
-        return sum(entry.rows for entry in self.manifest.windows[number])
-
-    def bytes(self, number: int) -> int:
-        """Bytes stored of one input."""
-        return sum(entry.length for entry in self.manifest.windows[number])
+    def entries(self, join: Kernel, number: int) -> list[RunEntry]:
+        """The lines about the rows of one input."""
+        windows = zip(join.stored, self.manifest.windows, strict=True)
+        return [entry for stored, entries in windows if stored == number for entry in entries]
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
         run = self._shelf.get(

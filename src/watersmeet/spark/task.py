@@ -25,6 +25,7 @@ class InputTask:
         required: Positions of columns without which a row can never be in a result.
         replicated: Whether every bucket gets every row.
         stream: Which stream of the query it is; None for results of another operator.
+        clock: As which input all buckets get its times; None where they do not count them.
     """
 
     name: str
@@ -35,6 +36,11 @@ class InputTask:
     required: tuple[int, ...] = ()
     replicated: bool = False
     stream: int | None = None
+    clock: int | None = None
+
+
+# The times of a whole stream, which every bucket gets as one more input.
+CLOCK = InputTask("clock", pa.schema([]), (), 0, replicated=True)
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,10 @@ class JoinTask:
     def name(self) -> str:
         """Short, and different for different joins: a query may hold several."""
         return hashlib.sha256(self.identity.encode()).hexdigest()[:16]
+
+    def spec(self, number: int) -> InputTask:
+        """How the rows of an input lie in a batch; clocks follow the inputs."""
+        return self.inputs[number] if number < len(self.inputs) else CLOCK
 
     @property
     def labels(self) -> list[int]:

@@ -1,0 +1,240 @@
+"""A join with windows of rows: nothing is decided before the watermark.
+
+Whether a row is still among the last n when another comes depends on every row in between, so rows wait until
+the watermark has passed their time. Then all rows up to there are known, whatever the order in which they
+came, and are joined in one go:
+
+    time    ----------- old watermark ============== watermark . . . . . . .
+    rows        joined before         joined in this batch       wait
+
+A row u is alive at t when fewer than n rows have a time in (u, t]: rows of its key, which are in the same
+bucket, or rows of its whole stream, whose times every bucket is told (a "clock").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.kernel.combinations import Combinations
+from watersmeet.kernel.counted_window import CountedWindow
+from watersmeet.kernel.counting import rows_between
+from watersmeet.kernel.join import Counts, MultiwayJoin
+from watersmeet.kernel.keys import Keys
+from watersmeet.kernel.results import Results
+from watersmeet.kernel.run import Rows, Run, concat_rows, keys_of_rows, rows_of
+from watersmeet.kernel.search import Route
+from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.plan import Operator, Plan, Source
+from watersmeet.plan.layout import OperatorLayout, Ref
+from watersmeet.plan.plan import FOREVER_US
+from watersmeet.query import RowWindow
+
+
+@dataclass(frozen=True, slots=True)
+class AmongLast:
+    """A condition: the row of one stream is among the last `count` when the combination comes about.
+
+    Attributes:
+        count: How many rows live at a time.
+        part: The input with the stream's rows.
+        position: The stored column with their times; None: they are the times of the input.
+        log: The window whose rows are counted.
+        keyed: Whether only rows of the same key count.
+    """
+
+    count: int
+    part: int
+    position: int | None
+    log: Window
+    keyed: bool
+
+    def holds(self, rows: Combinations) -> Any:
+        """A mask of the combinations to keep."""
+        place = rows.places[self.part]
+        if self.position is None:
+            own = np.empty(len(rows), np.int64)
+            for number, run in enumerate(place.runs):
+                mine = place.owners == number
+                own[mine] = run.times[place.rows[mine]]
+        else:
+            own = rows.columns(self.part, [self.position])[0].cast(pa.int64()).to_numpy()
+        keys = keys_of_rows(place.runs, place.owners, place.rows) if self.keyed else _no_keys(len(rows))
+        return self._later(keys, own, rows.starts) < self.count
+
+    def alive(self, run: Run, now: int) -> Any:
+        """Which rows of a run can still be among the last at some time after now."""
+        keys = rows_of(run).keys if self.keyed else _no_keys(run.rows)
+        own = (
+            run.times
+            if self.position is None
+            else run.columns.column(self.position).cast(pa.int64()).to_numpy()
+        )
+        return self._later(keys, own, np.full(run.rows, now)) < self.count
+
+    def _later(self, keys: Keys, own: Any, until: Any) -> Any:
+        return rows_between([stored.run for stored in self.log.runs], keys, own, until)
+
+
+@dataclass(slots=True)
+class WaitingJoin:
+    """One bucket of an operator some of whose rows live by count.
+
+    Attributes:
+        inner: Joins the rows the watermark has passed.
+        clocks: The times of the streams that are counted as a whole; as inputs they follow the others.
+        waiting: The rows the watermark has not passed, per input and per clock.
+        limits: The rows that live by count.
+    """
+
+    inner: MultiwayJoin
+    clocks: list[CountedWindow]
+    waiting: list[Window]
+    limits: list[AmongLast] = field(default_factory=list)
+
+    @classmethod
+    def from_plan(
+        cls, plan: Plan, operator: Operator, layout: OperatorLayout, new_id: Callable[[], str]
+    ) -> WaitingJoin:
+        """An empty join for an operator of a plan."""
+        inner = MultiwayJoin.from_plan(plan, operator, layout, new_id)
+        clocks = [CountedWindow(FOREVER_US, 1, new_id) for _ in plan.clocks(operator)]
+        # A length of zero: a run waits no longer than until its last row.
+        waiting = [Window(0, plan.slices, new_id) for _ in range(len(inner.windows) + len(clocks))]
+        join = cls(inner, clocks, waiting)
+        for stream in plan.counted(operator):
+            join._limit(plan, operator, layout, stream)
+        last = tuple(join.limits)
+        inner.routes = tuple(_with_limits(route, last) for route in inner.routes)
+        return join
+
+    def _limit(self, plan: Plan, operator: Operator, layout: OperatorLayout, stream: int) -> None:
+        """Let the rows of a stream live by count."""
+        rows = plan.query.streams[stream].window
+        assert isinstance(rows, RowWindow)
+        part = next(i for i, spec in enumerate(operator.inputs) if stream in spec.streams)
+        direct = isinstance(operator.inputs[part], Source)
+        time = Ref(stream, plan.query.streams[stream].time)
+        position = None if direct else layout.inputs[part].stored.index(time)
+        plain = self.inner.windows[part]
+        if not isinstance(plain, CountedWindow):
+            self.inner.windows[part] = CountedWindow(plain.length, plain.slices, plain.new_id)
+        log = self.inner.windows[part] if rows.per_key else self.clocks[plan.clocks(operator).index(stream)]
+        limit = AmongLast(rows.count, part, position, log, rows.per_key)
+        self.limits.append(limit)
+        mine = [one for one in self.limits if one.part == part]
+        self._keep(self.inner.windows[part], mine)
+        if not rows.per_key:
+            self._keep(log, [AmongLast(rows.count, part, None, log, keyed=False)])
+
+    def _keep(self, window: Window, limits: list[AmongLast]) -> None:
+        assert isinstance(window, CountedWindow)
+        window.alive = lambda run: np.all([limit.alive(run, self.watermark) for limit in limits], axis=0)
+
+    @property
+    def windows(self) -> list[Window]:
+        """All that is stored."""
+        return [*self.inner.windows, *self.clocks, *self.waiting]
+
+    @property
+    def stored(self) -> list[int | None]:
+        """Per window the input whose rows it holds; None for times alone."""
+        one: list[int | None] = [*range(len(self.inner.windows)), *[None] * len(self.clocks)]
+        return one + one
+
+    @property
+    def streams(self) -> frozenset[int]:
+        """The inputs that are streams."""
+        return self.inner.streams
+
+    @property
+    def watermark(self) -> int:
+        """Every row still to come has a later time."""
+        return self.inner.watermark
+
+    @watermark.setter
+    def watermark(self, value: int) -> None:
+        self.inner.watermark = value
+
+    def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
+        """Take new rows of an input, or new times of a clock; they wait."""
+        if number < len(self.inner.windows):
+            new = self.inner.in_time(number, new)
+        else:
+            new = new.take(np.flatnonzero(new.times > self.watermark))
+        self.waiting[number].insert(new)
+        return iter(())
+
+    def on_batch(self, until: int) -> Iterator[Results]:
+        """All rows of a batch have come: join those that need not wait any longer.
+
+        Args:
+            until: Up to which time all rows are known: the watermark, or the end of time.
+        """
+        ready = [_passed(window, until) for window in self.waiting]
+        inputs = len(self.inner.windows)
+        for clock, times in zip(self.clocks, ready[inputs:], strict=True):
+            if times is not None:
+                clock.insert(times)
+        before: list[list[StoredRun]] = [list(window.runs) for window in self.inner.windows]
+        # All of them are there before any is joined: each counts for all others.
+        fresh = [
+            [] if rows is None else window.insert(rows)
+            for window, rows in zip(self.inner.windows, ready[:inputs], strict=True)
+        ]
+        for part in range(inputs):
+            if fresh[part]:
+                visible: list[Sequence[StoredRun]] = [
+                    before[other] + (fresh[other] if other < part else []) for other in range(inputs)
+                ]
+                visible[part] = fresh[part]
+                yield from self.inner.results(part, visible)
+
+    def on_watermark(self, watermark: int) -> None:
+        """Drop what no row to come can meet, and tidy up."""
+        self.inner.on_watermark(watermark)
+        for window in [*self.clocks, *self.waiting]:
+            window.compact()
+
+    def next_expiry(self) -> int | None:
+        """The watermark at which a row need not wait any longer, or something can be dropped."""
+        waiting = [stored.earliest for window in self.waiting for stored in window.runs]
+        ends = [
+            stored.end
+            for window in self.inner.windows
+            for stored in window.runs
+            if stored.end < FOREVER_US // 2
+        ]
+        return min([*waiting, *ends], default=None)
+
+    def take_counts(self) -> Counts:
+        """The counts, starting anew."""
+        return self.inner.take_counts()
+
+
+def _passed(window: Window, until: int) -> Rows | None:
+    """Take out the rows up to a time."""
+    ready, rest = [], []
+    for stored in window.take_until(until):
+        rows = rows_of(stored.run)
+        passed = rows.times <= until
+        ready.append(rows.take(np.flatnonzero(passed)))
+        if not passed.all():
+            rest.append(rows.take(np.flatnonzero(~passed)))
+    if rest:
+        window.insert(concat_rows(rest))
+    return concat_rows(ready) if ready else None
+
+
+def _with_limits(route: Route, limits: tuple[AmongLast, ...]) -> Route:
+    """The route with rows judged by count when a combination is complete: only then its time is known."""
+    *first, last = route.stages
+    return replace(route, stages=(*first, replace(last, conditions=(*last.conditions, *limits))))
+
+
+def _no_keys(rows: int) -> Keys:
+    return Keys(np.zeros(rows, np.uint64), None)
