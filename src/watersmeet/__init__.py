@@ -9,7 +9,7 @@ Example:
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.query.window import rows
-from watersmeet.spark.api import Query, join, stream
+from watersmeet.spark.api import Query, join, sql, stream
 from watersmeet.spark.metrics import metrics
 from watersmeet.spark.settings import recommended_settings
 
@@ -23,5 +23,6 @@ __all__ = [
     "metrics",
     "recommended_settings",
     "rows",
+    "sql",
     "stream",
 ]

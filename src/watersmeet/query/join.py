@@ -19,7 +19,7 @@ from watersmeet.query.predicate import (
     Types,
     sort_predicates,
 )
-from watersmeet.query.selection import Selection, kept_columns, selection
+from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
 from watersmeet.query.window import RowWindow
@@ -41,7 +41,7 @@ class JoinQuery:
         filters: Conditions on one stream.
         conditions: Conditions the kernel evaluates.
         afterwards: Conditions Spark evaluates on the results.
-        select: The result's columns when it is flat; None for one struct per stream.
+        outputs: The result's columns when it is flat; None for one struct per stream and the result time.
     """
 
     streams: tuple[Stream, ...]
@@ -51,7 +51,7 @@ class JoinQuery:
     filters: tuple[Filter, ...] = ()
     conditions: tuple[Condition, ...] = ()
     afterwards: tuple[Afterwards, ...] = ()
-    select: Selection | None = None
+    outputs: tuple[Output, ...] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class JoinQuery:
 def join_query(
     streams: Sequence[Stream],
     on: On,
-    select: Sequence[str] | None,
+    select: Sequence[str] | Selection | None,
     how: str,
     types: Types,
     *,
@@ -88,7 +88,9 @@ def join_query(
     apart = _distances(streams, found.conditions)
     reaches = tuple(apart.reach(stream) for stream in range(len(streams)))
     _refuse_unlimited(streams, reaches, apart)
-    chosen = None if select is None else selection(streams, select)
+    chosen = select
+    if chosen is not None and not isinstance(chosen, Selection):
+        chosen = select_columns(streams, chosen)
     return JoinQuery(
         tuple(streams),
         tuple(found.attributes),
@@ -97,7 +99,7 @@ def join_query(
         tuple(found.filters),
         tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
         tuple(found.afterwards),
-        chosen,
+        None if chosen is None else chosen.outputs,
     )
 
 

@@ -12,8 +12,9 @@ from watersmeet.query.duration import describe_duration, to_us
 from watersmeet.query.window import RowWindow, Window
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# These would clash with columns the join adds to its result.
-_RESERVED = ("result_time",)
+# The column a join adds to its result: when the last row of a combination came alive.
+RESULT_TIME = "result_time"
+_RESERVED = (RESULT_TIME,)
 
 
 @dataclass(frozen=True, slots=True)

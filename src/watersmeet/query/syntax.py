@@ -91,7 +91,8 @@ def sides(conjunct: Conjunct) -> tuple[str, str] | None:
 
 def mentioned(tree: exp.Expression, streams: Sequence[Stream], text: str) -> list[tuple[int, str]]:
     """Every (stream, column) an expression mentions; refuses names that nobody has."""
-    return [_resolve(column, streams, text) for column in tree.find_all(exp.Column)]
+    columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
+    return [_resolve(column, streams, text) for column in columns]
 
 
 def is_column(tree: exp.Expression) -> bool:
@@ -251,10 +252,10 @@ def _tokens(text: str) -> list[Token]:
 
 def _top_level_ands(tokens: Sequence[Token]) -> Iterator[Token]:
     """The ANDs between conjuncts: outside parentheses and CASE, and not the one of a BETWEEN."""
-    if any(depth == 0 and token.token_type == TokenType.OR for token, depth in _depths(tokens)):
+    if any(depth == 0 and token.token_type == TokenType.OR for token, depth in depths(tokens)):
         return
     betweens = 0
-    for token, depth in _depths(tokens):
+    for token, depth in depths(tokens):
         if depth:
             continue
         if token.token_type == TokenType.BETWEEN:
@@ -265,7 +266,8 @@ def _top_level_ands(tokens: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-def _depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
+def depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
+    """Every token with the number of parentheses and CASEs around it."""
     depth = 0
     for token in tokens:
         if token.token_type in (TokenType.L_PAREN, TokenType.CASE):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from watersmeet.errors import InvalidStream
+from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize import choose_plan
 from watersmeet.plan import Plan
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream, parse_duration
 from watersmeet.query.join import On, join_query
+from watersmeet.query.selection import select_items
+from watersmeet.query.sql import SqlStream, read_sql
+from watersmeet.query.syntax import point_at
 from watersmeet.spark.types import SparkTypes, not_a_key
 
 if TYPE_CHECKING:
@@ -100,6 +103,70 @@ def join(
     """
     query = join_query(streams, on, select, how, SparkTypes(streams), cross=cross)
     return Query(query, choose_plan(query, buckets=buckets))
+
+
+def sql(text: str, *, buckets: int | None = None, **sources: DataFrame | Stream) -> Query:
+    """Join streams with a query in SQL.
+
+    A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]`` or ``[ROWS 1000]`` or
+    ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and ``[TIME ts]`` for the event-time
+    column, which may be left out where there is only one timestamp. ``SELECT *`` returns one struct per
+    stream.
+
+    Args:
+        text: The query.
+        buckets: As in `join`.
+        sources: DataFrames by the names the query calls them, or streams made with `stream`, whose settings
+            hold where the query has none.
+
+    Example:
+        >>> query = wm.sql(
+        ...     "SELECT o.amount, p.method FROM orders [RANGE 1 HOUR] o, payments [ROWS 100] p "
+        ...     "WHERE o.order_id = p.order_id",
+        ...     orders=orders_df,
+        ...     payments=payments_df,
+        ... )
+        >>> query.to_dataframe().columns
+        ['amount', 'method']
+    """
+    parts = read_sql(text)
+    streams = [_sql_stream(text, part, sources) for part in parts.streams]
+    selected = select_items(streams, parts.items)
+    query = join_query(
+        streams, list(parts.conditions), selected, "inner", SparkTypes(streams), cross=parts.cross
+    )
+    return Query(query, choose_plan(query, buckets=buckets))
+
+
+def _sql_stream(text: str, part: SqlStream, sources: Mapping[str, DataFrame | Stream]) -> Stream:
+    source = sources.get(part.source)
+    if source is None:
+        raise InvalidQuery(
+            f'the query reads "{part.source}", which was not given',
+            point_at(text, part.place),
+            f"pass it by name; given are {choices(sources) or 'none'}.",
+        )
+    if isinstance(source, Stream):
+        return replace(
+            source,
+            name=part.name,
+            time=part.time or source.time,
+            window=part.window or source.window,
+            lateness=_duration(part.name, "lateness", part.lateness) if part.lateness else source.lateness,
+        )
+    time = part.time or _only_timestamp(part.source, source)
+    return stream(part.name, source, time=time, window=part.window, lateness=part.lateness or "0 seconds")
+
+
+def _only_timestamp(name: str, df: DataFrame) -> str:
+    timestamps = [field.name for field in df.schema.fields if field.dataType.simpleString() == "timestamp"]
+    if len(timestamps) == 1:
+        return timestamps[0]
+    raise InvalidStream(
+        f'cannot tell which column of stream "{name}" is its time',
+        f"it has {choices(timestamps) or 'no timestamp'}.",
+        f"say it in the query: {name} [TIME column].",
+    )
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from watersmeet.errors import InvalidQuery, InvalidStream
 from watersmeet.plan import Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
+from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.blobs import PACKED_SCHEMA
 from watersmeet.spark.metrics import METRICS_COLUMN, observation, observation_name
-from watersmeet.spark.output import RESULT_TIME
 from watersmeet.spark.pack import NEWEST, SOURCE_SCHEMA
 from watersmeet.spark.prepare import clock_number, column_named, prepared_sources, task_tree
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
@@ -154,13 +154,7 @@ def _output_schema(query: JoinQuery) -> StructType:
 
 
 def _result_columns(query: JoinQuery) -> list[Column]:
-    if query.select is None:
-        return [F.col(name) for name in query.names] + [F.col(RESULT_TIME)]
-    taken = [RESULT_TIME, *(name.lower() for _, name in query.select)]
-    columns = []
-    for index, name in query.select:
-        stream = query.streams[index].name
-        # A name that several streams share is told apart by the stream's name.
-        alias = name if taken.count(name.lower()) == 1 else f"{stream}_{name}"
-        columns.append(F.col(stream).getField(name).alias(alias))
-    return [*columns, F.col(RESULT_TIME)]
+    if query.outputs is None:
+        return [F.col(name) for name in (*query.names, RESULT_TIME)]
+    columns = [(F.expr(output.text), output.name) for output in query.outputs]
+    return [column if name is None else column.alias(name) for column, name in columns]

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from watersmeet.kernel.results import Results
 from watersmeet.plan.layout import OperatorLayout, Ref
+from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.blobs import PackedRows
 from watersmeet.spark.labels import label_of
 from watersmeet.spark.metrics import METRICS_COLUMN, metric_names
 from watersmeet.spark.task import JoinTask, Link
 
-RESULT_TIME = "result_time"
 _TIME = pa.timestamp("us", tz="UTC")
 _METRICS = pa.list_(pa.int64())
 

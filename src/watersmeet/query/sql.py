@@ -1,0 +1,216 @@
+"""Queries in SQL: a SELECT over streams, with windows in brackets as CQL writes them.
+
+    SELECT o.amount, c.url
+    FROM orders [RANGE 10 MINUTES] o, clicks [ROWS 1000] c [LATENESS 30 SECONDS]
+    WHERE o.user = c.user AND c.ts <= o.ts
+
+This file knows the clauses around the conditions; the conditions themselves are read by `query.syntax`, the
+same way as those of `wm.join`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from watersmeet.errors import InvalidQuery
+from watersmeet.query.duration import parse_duration
+from watersmeet.query.syntax import depths, point_at
+from watersmeet.query.window import RowWindow, Window
+
+_SETTINGS = ("RANGE", "ROWS", "LATENESS", "TIME")
+_HINT = "write SELECT ... FROM orders [RANGE 10 MINUTES] o, clicks [ROWS 1000] c WHERE o.id = c.id."
+# What a SELECT may hold that a join does not.
+_OTHER_CLAUSES = (
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.ORDER_BY,
+    TokenType.LIMIT,
+    TokenType.UNION,
+    TokenType.INTERSECT,
+    TokenType.EXCEPT,
+    TokenType.LEFT,
+    TokenType.RIGHT,
+    TokenType.FULL,
+    TokenType.DISTINCT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlStream:
+    """A stream as the FROM clause describes it; what it leaves out is None."""
+
+    source: str
+    name: str
+    window: Window
+    lateness: str | None
+    time: str | None
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class SqlItem:
+    """One thing to return: its text, and the name it is given."""
+
+    text: str
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SqlJoin:
+    """The parts of a query."""
+
+    text: str
+    items: tuple[SqlItem, ...]
+    streams: tuple[SqlStream, ...]
+    conditions: tuple[str, ...]
+    cross: bool
+
+
+def read_sql(text: str) -> SqlJoin:
+    """Take a query apart.
+
+    >>> query = read_sql("SELECT a.x FROM s [RANGE 1 HOUR] a, t [ROWS 5] WHERE a.x = t.x")
+    >>> [stream.name for stream in query.streams], query.conditions
+    (['a', 't'], ('a.x = t.x',))
+    """
+    tokens = _tokens(text)
+    for token, depth in depths(tokens):
+        if depth == 0 and token.token_type in _OTHER_CLAUSES:
+            raise _wrong(
+                text,
+                token,
+                f"{token.text.upper()} is not part of a join",
+                "apply it to the DataFrame that comes back.",
+            )
+    select, from_, where = _clauses(text, tokens)
+    items = tuple(_items(text, select))
+    streams, conditions, cross = _sources(text, from_)
+    if where:
+        conditions.append(_slice(text, where))
+    return SqlJoin(text, items, tuple(streams), tuple(conditions), cross)
+
+
+def _tokens(text: str) -> list[Token]:
+    try:
+        tokens = sqlglot.tokenize(text, dialect="spark")
+    except SqlglotError as error:
+        raise InvalidQuery("cannot read the query", f"{error}.", _HINT) from None
+    return tokens[:-1] if tokens and tokens[-1].token_type == TokenType.SEMICOLON else tokens
+
+
+def _clauses(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], list[Token]]:
+    """The tokens after SELECT, FROM and WHERE."""
+    starts = {}
+    for position, (token, depth) in enumerate(depths(tokens)):
+        if depth == 0 and token.token_type in (TokenType.SELECT, TokenType.FROM, TokenType.WHERE):
+            if token.token_type in starts:
+                raise _wrong(text, token, f"{token.text.upper()} comes twice", _HINT)
+            starts[token.token_type] = position
+    if starts.get(TokenType.SELECT) != 0 or TokenType.FROM not in starts:
+        raise InvalidQuery("the query is not a SELECT ... FROM ...", point_at(text, 0), _HINT)
+    from_, where = starts[TokenType.FROM], starts.get(TokenType.WHERE, len(tokens))
+    if where < from_:
+        raise _wrong(text, tokens[where], "WHERE comes before FROM", _HINT)
+    return tokens[1:from_], tokens[from_ + 1 : where], tokens[where + 1 :]
+
+
+def _items(text: str, tokens: list[Token]) -> Iterator[SqlItem]:
+    for part in _split(tokens, (TokenType.COMMA,)):
+        if not part:
+            raise InvalidQuery("the SELECT list has a gap", point_at(text, 0), "put a column between commas.")
+        if len(part) > 2 and part[-2].token_type == TokenType.ALIAS:
+            yield SqlItem(_slice(text, part[:-2]), part[-1].text)
+        else:
+            yield SqlItem(_slice(text, part), None)
+
+
+def _sources(text: str, tokens: list[Token]) -> tuple[list[SqlStream], list[str], bool]:
+    """The streams, the conditions after ON, and whether CROSS JOIN was asked for."""
+    streams, conditions = [], []
+    cross = any(token.token_type == TokenType.CROSS for token in tokens)
+    kept = [token for token in tokens if token.token_type not in (TokenType.CROSS, TokenType.INNER)]
+    for part in _split(kept, (TokenType.COMMA, TokenType.JOIN)):
+        source, *on = _split(part, (TokenType.ON,))
+        streams.append(_stream(text, source))
+        conditions += [_slice(text, condition) for condition in on]
+    return streams, conditions, cross
+
+
+def _stream(text: str, tokens: list[Token]) -> SqlStream:
+    if not tokens or tokens[0].token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
+        place = tokens[0].start if tokens else len(text)
+        raise InvalidQuery("the name of a stream is missing", point_at(text, place), _HINT)
+    source, alias = tokens[0], tokens[0]
+    found: dict[str, str | Window] = {}
+    rest = iter(tokens[1:])
+    for token in rest:
+        if token.token_type == TokenType.L_BRACKET:
+            inside = []
+            for other in rest:
+                if other.token_type == TokenType.R_BRACKET:
+                    break
+                inside.append(other)
+            what, value = _setting(text, token, inside)
+            if what in found:
+                raise _wrong(
+                    text, token, f'stream "{source.text}" has two of these settings', "leave one out."
+                )
+            found[what] = value
+        elif token.token_type != TokenType.ALIAS:
+            if alias is not source:
+                raise _wrong(text, token, f'cannot read "{token.text}" after stream "{source.text}"', _HINT)
+            alias = token
+    window, lateness, time = found.get("window"), found.get("lateness"), found.get("time")
+    return SqlStream(
+        source.text,
+        alias.text,
+        None if isinstance(window, str) else window,
+        lateness if isinstance(lateness, str) else None,
+        time if isinstance(time, str) else None,
+        source.start,
+    )
+
+
+def _setting(text: str, bracket: Token, tokens: list[Token]) -> tuple[str, str | Window]:
+    """What stands in brackets: which setting, and its value."""
+    kind = tokens[0].text.upper() if tokens else ""
+    value = _slice(text, tokens[1:]) if len(tokens) > 1 else ""
+    if kind in ("RANGE", "LATENESS"):
+        try:
+            duration = parse_duration(value)
+        except ValueError as error:
+            raise _wrong(text, bracket, f"{error}", "write for example [RANGE 10 MINUTES].") from None
+        return ("window", duration) if kind == "RANGE" else ("lateness", value)
+    if kind == "ROWS":
+        count, *per_key = value.split(maxsplit=1)[:2] if value else [""]
+        if count.isdigit() and (not per_key or per_key[0].upper().split() == ["PER", "KEY"]):
+            return "window", RowWindow(int(count), per_key=bool(per_key))
+        raise _wrong(
+            text, bracket, f'cannot count "{value}" rows', "write [ROWS 1000] or [ROWS 1000 PER KEY]."
+        )
+    if kind == "TIME" and len(tokens) == 2:
+        return "time", tokens[1].text
+    raise _wrong(text, bracket, f'cannot read "[{kind}"', f"in brackets stand {', '.join(_SETTINGS)}.")
+
+
+def _split(tokens: Sequence[Token], at: tuple[TokenType, ...]) -> list[list[Token]]:
+    parts: list[list[Token]] = [[]]
+    for token, depth in depths(tokens):
+        if depth == 0 and token.token_type in at:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def _slice(text: str, tokens: Sequence[Token]) -> str:
+    return text[tokens[0].start : tokens[-1].end + 1] if tokens else ""
+
+
+def _wrong(text: str, token: Token, fact: str, hint: str) -> InvalidQuery:
+    return InvalidQuery(fact, point_at(text, token.start), hint)

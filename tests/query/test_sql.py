@@ -1,0 +1,86 @@
+"""SQL around a join: what is read, and where a mistake is pointed out.
+
+Would catch: a clause that is silently ignored, a window given to the wrong stream, an error without a place.
+"""
+
+from datetime import timedelta
+from textwrap import dedent
+
+import pytest
+
+from watersmeet.errors import InvalidQuery
+from watersmeet.query import RowWindow
+from watersmeet.query.sql import SqlItem, read_sql
+
+
+def test_every_part_is_found() -> None:
+    query = read_sql("""
+        SELECT o.amount * 2 AS twice, c.*, least(o.x, c.x), result_time
+        FROM orders [RANGE 10 MINUTES] o,
+             clicks [ROWS 1000 PER KEY] AS c [LATENESS 30 SECONDS],
+             `odd name` n [TIME happened] [RANGE 1 HOUR 30 MINUTES]
+        WHERE o.id = c.id AND c.ts BETWEEN o.ts AND o.ts + INTERVAL 5 SECONDS OR n.x IN (1, 2);
+    """)
+    assert query.items == (
+        SqlItem("o.amount * 2", "twice"),
+        SqlItem("c.*", None),
+        SqlItem("least(o.x, c.x)", None),
+        SqlItem("result_time", None),
+    )
+    orders, clicks, odd = query.streams
+    assert (orders.source, orders.name, orders.window) == ("orders", "o", timedelta(minutes=10))
+    assert (clicks.name, clicks.window, clicks.lateness) == ("c", RowWindow(1000, per_key=True), "30 SECONDS")
+    assert (odd.source, odd.name, odd.time, odd.window) == (
+        "odd name",
+        "n",
+        "happened",
+        timedelta(minutes=90),
+    )
+    assert query.conditions == (
+        "o.id = c.id AND c.ts BETWEEN o.ts AND o.ts + INTERVAL 5 SECONDS OR n.x IN (1, 2)",
+    )
+    assert not query.cross
+
+
+def test_joins_written_as_joins() -> None:
+    query = read_sql("select * from a [rows 5] join b on a.x = b.x inner join c on b.y = c.y where a.v > 3")
+    assert [stream.name for stream in query.streams] == ["a", "b", "c"]
+    assert query.conditions == ("a.x = b.x", "b.y = c.y", "a.v > 3")
+    assert query.streams[1].window is None
+    assert read_sql("SELECT * FROM a CROSS JOIN b").cross
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "marked"),
+    [
+        ("SELECT * FROM a, b GROUP BY x", "GROUP BY is not part of a join", "GROUP"),
+        ("SELECT * FROM a LEFT JOIN b ON a.x = b.x", "LEFT is not part of a join", "LEFT"),
+        ("SELECT * FROM a [RANGE 5 PARSECS], b", 'unknown unit "PARSECS"', "[RANGE"),
+        ("SELECT * FROM a [ROWS many], b", 'cannot count "many" rows', "[ROWS"),
+        ("SELECT * FROM a [SLIDE 5 SECONDS], b", 'cannot read "[SLIDE"', "[SLIDE"),
+        ("SELECT * FROM a [ROWS 5] [RANGE 5 SECONDS], b", 'stream "a" has two of these settings', "[RANGE"),
+        ("SELECT * FROM a x y, b", 'cannot read "y" after stream "a"', "y,"),
+        ("SELECT * FROM a, WHERE a.x = 1", "the name of a stream is missing", ""),
+        ("SELECT *", "the query is not a SELECT ... FROM ...", "SELECT"),
+        ("DROP TABLE a", "the query is not a SELECT ... FROM ...", "DROP"),
+    ],
+)
+def test_mistakes_are_pointed_out(text: str, fact: str, marked: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        read_sql(text)
+    assert caught.value.fact.startswith(fact)
+    assert caught.value.hint
+    if marked:
+        _, line, mark = caught.value.detail.split("\n")[:3]
+        assert line[mark.index("^") :].startswith(marked)
+
+
+def test_the_line_of_a_longer_text_is_shown() -> None:
+    text = dedent("""\
+        SELECT *
+        FROM a [RANGE 1 HOUR],
+             b [RANGE never]
+        WHERE a.x = b.x""")
+    with pytest.raises(InvalidQuery) as caught:
+        read_sql(text)
+    assert caught.value.detail == "here:\n         b [RANGE never]\n           ^"
