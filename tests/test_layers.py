@@ -28,7 +28,7 @@ BELOW = {
     "spark": {"query", "stats", "plan", "cost", "optimize", "kernel"},
 }
 # How a person reaches it: these may import everything.
-ON_TOP = {"lab", "demo", "dashboard", "cli", "__main__"}
+ON_TOP = {"lab", "demo", "jobs", "terminal", "dashboard", "cli", "__main__"}
 # Files beside the layers: what of the layers they may import.
 BESIDE = {"errors": set(), "java": set(), "__init__": {"query", "spark"}}
 USES_SPARK = {"spark"} | ON_TOP

@@ -5,8 +5,8 @@ from rich.console import Console
 
 from watersmeet.demo.answer import Check
 from watersmeet.demo.flights import flights
-from watersmeet.demo.progress import Progress
 from watersmeet.demo.screen import Screen
+from watersmeet.terminal.progress import Progress
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -16,7 +16,7 @@ def test_everything_fits_a_terminal_of_80_columns(terminal: bool) -> None:
         Console(file=written, force_terminal=terminal, width=80, color_system=None, highlight=False)
     )
     scenario = flights()
-    progress = Progress.of(scenario)
+    progress = Progress.of([feed.name for feed in scenario.feeds], scenario.rows)
     screen.introduce(scenario)
     with screen.watching(progress, scenario):
         progress.batches, progress.results = 14, 19_233

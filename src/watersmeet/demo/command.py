@@ -50,9 +50,9 @@ def _run(arguments: argparse.Namespace) -> int:
     # Not before they are needed: arrays and Arrow take a second to load.
     from watersmeet.demo.flights import flights
     from watersmeet.demo.generated import Options, generated
-    from watersmeet.demo.interrupts import Interrupted
     from watersmeet.demo.run import run
     from watersmeet.demo.scenario import InvalidScenario
+    from watersmeet.terminal.interrupts import Interrupted
 
     given: dict[str, Any] = {
         field.name: value

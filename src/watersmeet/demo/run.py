@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from watersmeet.demo.answer import check
-from watersmeet.demo.interrupts import Interrupts, interrupts
-from watersmeet.demo.progress import Progress
 from watersmeet.demo.replay import read_stream, write_files
 from watersmeet.demo.scenario import Scenario
 from watersmeet.demo.screen import FIRST_RESULTS, Screen
-from watersmeet.demo.session import SparkFailed, essence, spark_session, workspace
 from watersmeet.plan.plan import DEFAULT_BUCKETS
 from watersmeet.spark.api import Query, join, stream
+from watersmeet.terminal.interrupts import Interrupts, interrupts
+from watersmeet.terminal.progress import Progress
+from watersmeet.terminal.session import SparkFailed, essence, spark_session, workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,8 +33,8 @@ def run(scenario: Scenario, cores: int | None = None) -> bool:
         cores: How many cores to use; None takes all.
 
     Raises:
-        watersmeet.demo.interrupts.Interrupted: Somebody stopped it.
-        watersmeet.demo.session.SparkFailed: Spark did not start, or the query failed.
+        watersmeet.terminal.interrupts.Interrupted: Somebody stopped it.
+        watersmeet.terminal.session.SparkFailed: Spark did not start, or the query failed.
     """
     screen = Screen()
     screen.introduce(scenario)
@@ -47,7 +47,7 @@ def run(scenario: Scenario, cores: int | None = None) -> bool:
         interrupted.check()
         query = _query(scenario, spark, folder)
         screen.plan(query.explain())
-        progress = Progress.of(scenario)
+        progress = Progress.of([feed.name for feed in scenario.feeds], scenario.rows)
         with screen.watching(progress, scenario):
             answer = _execute(query, progress, screen, interrupted, folder)
     return _conclude(scenario, progress, answer, screen)

@@ -20,7 +20,7 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.identity import identity
 from watersmeet.plan.layout import InputLayout, Ref, layouts, value_ref
 from watersmeet.plan.plan import operators
-from watersmeet.spark.task import InputTask, JoinTask, Link
+from watersmeet.spark.task import BETWEEN, InputTask, JoinTask, Link
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -116,7 +116,7 @@ def _input_task(
         )
     columns = tuple(dict.fromkeys([*layout.stored, *layout.key]))
     return InputTask(
-        "+".join(names),
+        BETWEEN.join(names),
         kept,
         tuple(columns.index(ref) for ref in layout.key),
         len(columns),

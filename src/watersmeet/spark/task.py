@@ -11,6 +11,9 @@ from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
 from watersmeet.spark.labels import label_of
 
+# Stands between the names of streams whose results are an input; no stream can have it in its name.
+BETWEEN = "+"
+
 
 @dataclass(frozen=True)
 class InputTask:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from watersmeet.demo.scenario import Scenario
 from watersmeet.spark.metrics import StreamMetrics, metrics
+from watersmeet.spark.task import BETWEEN
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -38,10 +39,15 @@ class StreamTotals:
 
 @dataclass(slots=True)
 class Progress:
-    """A running join so far."""
+    """A running join so far.
 
-    expected_rows: int
+    Attributes:
+        streams: Every input of every operator by name; results of operators below others come after the streams.
+        expected_rows: How many rows will come; None where nobody knows.
+    """
+
     streams: dict[str, StreamTotals]
+    expected_rows: int | None = None
     batches: int = 0
     results: int = 0
     watermark: str = ""
@@ -51,14 +57,14 @@ class Progress:
     _last_batch: int = -1
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Progress:
+    def of(cls, names: Iterable[str], expected_rows: int | None = None) -> Progress:
         """Nothing so far."""
-        return cls(scenario.rows, {feed.name: StreamTotals() for feed in scenario.feeds})
+        return cls({name: StreamTotals() for name in names}, expected_rows)
 
     @property
     def rows(self) -> int:
         """Rows read from all streams."""
-        return sum(stream.rows for stream in self.streams.values())
+        return sum(stream.rows for name, stream in self.streams.items() if BETWEEN not in name)
 
     @property
     def seconds(self) -> float:
@@ -84,15 +90,17 @@ class Progress:
         return self.batches - before
 
     def _add(self, progress: StreamingQueryProgress) -> None:
-        (batch,) = metrics(progress)
+        operators = metrics(progress)
         self.batches += 1
-        self.results += batch.results
-        self.held_by = batch.watermark_held_by or self.held_by
+        self.results += operators[-1].results
+        holders = [operator.watermark_held_by for operator in operators if operator.watermark_held_by]
+        self.held_by = holders[-1] if holders else self.held_by
         watermark = progress.eventTime.get("watermark", "")
         # Spark's word for having none yet is 1970.
         self.watermark = "" if watermark.startswith("1970-") else _second(watermark)
-        for name, stream in batch.streams.items():
-            self.streams[name].add(stream)
+        for operator in operators:
+            for name, stream in operator.streams.items():
+                self.streams.setdefault(name, StreamTotals()).add(stream)
 
 
 def _second(instant: str) -> str:
