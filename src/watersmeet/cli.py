@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from watersmeet import __version__
 from watersmeet.demo import command as demo
 from watersmeet.errors import WatersmeetError
+from watersmeet.jobs import command as jobs
 
 AddParser = Callable[..., argparse.ArgumentParser]
 
 # In the order the help lists them.
-COMMANDS: tuple[Callable[[AddParser], None], ...] = (demo.register,)
+COMMANDS: tuple[Callable[[AddParser], None], ...] = (demo.register, jobs.register_run, jobs.register_explain)
 
 WRONG_USE = 2
 STOPPED = 130

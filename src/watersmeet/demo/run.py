@@ -43,7 +43,7 @@ def run(scenario: Scenario, cores: int | None = None) -> bool:
         folder = at_the_end.enter_context(workspace())
         with screen.busy("Starting Spark"):
             write_files(scenario, folder / "streams")
-            spark = at_the_end.enter_context(spark_session(folder, cores))
+            spark = at_the_end.enter_context(spark_session(folder, cores, brief=True))
         interrupted.check()
         query = _query(scenario, spark, folder)
         screen.plan(query.explain())

@@ -42,7 +42,7 @@ class Progress:
     """A running join so far.
 
     Attributes:
-        streams: Every input of every operator by name; results of operators below others come after the streams.
+        streams: Every input of every operator by name: the streams, then results that are joined further.
         expected_rows: How many rows will come; None where nobody knows.
     """
 

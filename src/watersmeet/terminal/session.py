@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -60,12 +60,16 @@ def workspace() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSession]:
-    """A local session that writes only into `folder`; one per process.
+def spark_session(
+    folder: Path, cores: int | None = None, settings: Mapping[str, str] | None = None, *, brief: bool = False
+) -> Iterator[SparkSession]:
+    """A session that writes only into `folder`; one per process.
 
     Args:
         folder: An existing folder, which should outlive the session.
-        cores: How many cores to use; None takes all.
+        cores: How many cores of this machine to use; None takes all.
+        settings: Further settings of Spark, which go before ours.
+        brief: For a run of seconds: Java compiles fast rather than well.
 
     Raises:
         watersmeet.errors.JavaNotFound: There is no Java to run Spark on.
@@ -80,7 +84,7 @@ def spark_session(folder: Path, cores: int | None = None) -> Iterator[SparkSessi
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    conf = SparkConf().setAll(list(_settings(folder, cores).items()))
+    conf = SparkConf().setAll(list((_settings(folder, cores, brief=brief) | dict(settings or {})).items()))
     interrupt_handler = signal.getsignal(signal.SIGINT)
     with (folder / _LOG).open("wb") as log:
         try:
@@ -127,9 +131,11 @@ def _still_runs(process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _settings(folder: Path, cores: int | None) -> dict[str, str]:
+def _settings(folder: Path, cores: int | None, *, brief: bool) -> dict[str, str]:
+    recommended = recommended_settings(cores)
+    java = "spark.driver.extraJavaOptions"
     return {
-        **recommended_settings(cores),
+        **recommended,
         "spark.app.name": "watersmeet",
         "spark.master": f"local[{cores or '*'}]",
         "spark.driver.memory": "2g",
@@ -141,13 +147,13 @@ def _settings(folder: Path, cores: int | None) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": " ".join(
+        java: " ".join(
             [
                 f'-Djava.io.tmpdir="{folder / "tmp"}"',
                 # A file in the system's temporary folder, whatever the line above says.
                 "-XX:-UsePerfData",
-                # Compile fast rather than well: a run of seconds ends before the better code pays off.
-                "-XX:TieredStopAtLevel=1",
+                # A run of seconds ends before better code pays off.
+                "-XX:TieredStopAtLevel=1" if brief else recommended[java],
             ]
         ),
     }

@@ -1,0 +1,1 @@
+"""Joins as files: `watersmeet run job.toml` and `watersmeet explain job.toml`."""

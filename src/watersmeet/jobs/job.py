@@ -1,0 +1,190 @@
+"""A job file: where streams come from, what joins them, where the results go.
+
+[streams.orders]                      one table per stream
+format = "json"                       any format Spark reads as a stream
+path = "orders"                       relative to the job file
+schema = "id BIGINT, ts TIMESTAMP"
+time = "ts"
+window = "10 minutes"                 or { rows = 100, per_key = true }
+lateness = "30 seconds"
+
+[query]
+on = ["orders.id = payments.order_id"]     or sql = "SELECT ..."
+
+[sink]
+format = "parquet"                    any format Spark writes as a stream, or "console"
+path = "results"
+
+[run]
+checkpoint = "checkpoint"
+trigger = "10 seconds"                or "available now"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from watersmeet.jobs.settings import InvalidJob, Table
+from watersmeet.query import RowWindow, parse_duration
+
+AVAILABLE_NOW = "available now"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A source or a sink of Spark."""
+
+    format: str
+    path: str | None
+    options: dict[str, str]
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """One stream of a job."""
+
+    name: str
+    source: Endpoint
+    schema: str | None
+    time: str | None
+    window: str | RowWindow | None
+    lateness: str
+    max_future: str | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as its file says."""
+
+    name: str
+    streams: tuple[StreamSettings, ...]
+    on: list[str] | None
+    sql: str | None
+    select: list[str] | None
+    cross: bool
+    buckets: int | None
+    sink: Endpoint
+    checkpoint: str | None
+    trigger: str | None
+    cores: int | None
+    spark: dict[str, str]
+
+
+def read_job(path: Path) -> Job:
+    """Read a job file.
+
+    Raises:
+        InvalidJob: The file is missing, is not TOML, or says something that makes no sense; all of it.
+    """
+    try:
+        values = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise InvalidJob(
+            f"cannot read {path}", f"{error.strerror or error}.", "give the path of a job file."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidJob(f"{path} is not a TOML file", f"{error}.", "see examples/ for job files.") from None
+    mistakes: list[str] = []
+    job = _job(Table(values, "", mistakes), path.resolve())
+    if mistakes:
+        count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "a mistake"
+        raise InvalidJob(
+            f"{path} has {count}", "\n  ".join(mistakes), "correct the file; examples/ has some."
+        )
+    return job
+
+
+def _job(root: Table, path: Path) -> Job:
+    streams = _streams(root.table("streams", needed=True), path.parent)
+    query = root.table("query", needed=True)
+    on, sql = query.texts("on"), query.text("sql")
+    select, cross, buckets = query.texts("select"), query.flag("cross"), query.number("buckets")
+    if query.given and (on is None) == (sql is None) and not cross:
+        query.wrong('needs either "on" or "sql"')
+    if sql is not None and select is not None:
+        query.wrong('"select" belongs to "on"; a SQL query has its own list')
+    query.refuse_others()
+    sink_table = root.table("sink", needed=True)
+    sink = _endpoint(sink_table, path.parent) if sink_table.given else Endpoint("console", None, {})
+    sink_table.refuse_others()
+    run = root.table("run")
+    checkpoint, trigger = run.text("checkpoint"), run.text("trigger")
+    if checkpoint is None and sink.format != "console":
+        run.wrong('"checkpoint" is missing: without one a job cannot go on after a stop')
+    if trigger is not None and trigger != AVAILABLE_NOW:
+        _duration(run, "trigger", trigger)
+    cores, spark = run.number("cores"), run.options("spark")
+    run.refuse_others()
+    root.refuse_others()
+    return Job(
+        path.stem,
+        streams,
+        on,
+        sql,
+        select,
+        cross,
+        buckets,
+        sink,
+        None if checkpoint is None else _located(checkpoint, path.parent),
+        trigger,
+        cores,
+        spark,
+    )
+
+
+def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
+    found = []
+    for name in table.names():
+        stream = table.table(name)
+        settings = StreamSettings(
+            name,
+            _endpoint(stream, folder),
+            stream.text("schema"),
+            stream.text("time"),
+            _window(stream),
+            stream.text("lateness") or "0 seconds",
+            stream.text("max_future") or "1 day",
+        )
+        for what, value in (("lateness", settings.lateness), ("max_future", settings.max_future)):
+            if value is not None and value != "none":
+                _duration(stream, what, value)
+        stream.refuse_others()
+        found.append(settings)
+    if table.given and len(found) < 2:
+        table.wrong(f"a join needs at least two streams, not {len(found)}")
+    return tuple(found)
+
+
+def _endpoint(table: Table, folder: Path) -> Endpoint:
+    kind, path = table.text("format", needed=True), table.text("path")
+    return Endpoint(kind or "", None if path is None else _located(path, folder), table.options("options"))
+
+
+def _window(stream: Table) -> str | RowWindow | None:
+    value: Any = stream.raw("window")
+    if value is None:
+        return None
+    if isinstance(value, str):
+        _duration(stream, "window", value)
+        return value
+    rows = Table(value, "window", [])
+    count, per_key = rows.number("rows"), rows.flag("per_key")
+    if count is None:
+        stream.wrong('window must be a duration such as "10 minutes", or { rows = 100 }')
+        return None
+    return RowWindow(count, per_key)
+
+
+def _duration(table: Table, name: str, text: str) -> None:
+    try:
+        parse_duration(text)
+    except ValueError as error:
+        table.wrong(f"{name}: {error}")
+
+
+def _located(path: str, folder: Path) -> str:
+    """Relative to the job file, unless it is absolute or says where it is, as in s3://..."""
+    return path if "://" in path or Path(path).is_absolute() else str(folder / path)

@@ -1,0 +1,126 @@
+"""Every example as a user runs it, in a process of its own, with DuckDB's answer to compare.
+
+Would catch: an example that no longer runs, a job that leaves something behind or cannot go on, results that
+differ from those of another engine on real data.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from harness.programs import environment
+
+pytestmark = pytest.mark.slow
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+ANSWERS = {
+    "cluster": """
+        SELECT evicted.job, evicted.task, scheduled.job, scheduled.task, epoch_us(jobs.ts), epoch_us(again.ts)
+        FROM evicted, scheduled, jobs, again
+        WHERE evicted.machine = scheduled.machine
+          AND scheduled.ts BETWEEN evicted.ts AND evicted.ts + INTERVAL 1 SECOND
+          AND scheduled.priority > evicted.priority
+          AND jobs.job = scheduled.job AND jobs.ts BETWEEN scheduled.ts - INTERVAL 600 SECOND AND scheduled.ts
+          AND again.job = evicted.job AND again.task = evicted.task
+          AND again.ts BETWEEN evicted.ts AND evicted.ts + INTERVAL 5 SECOND
+    """,
+    "delays": """
+        WITH delayed AS (
+            SELECT e.carrier, e.ts AS ewr, j.ts AS jfk, l.ts AS lga, greatest(e.ts, j.ts, l.ts) AS last
+            FROM ewr e, jfk j, lga l
+            WHERE e.carrier = j.carrier AND j.carrier = l.carrier
+              AND e.delay >= 60 AND j.delay >= 60 AND l.delay >= 60
+              AND abs(epoch_us(e.ts) - epoch_us(j.ts)) <= 1800000000
+              AND greatest(e.ts, j.ts, l.ts) - least(e.ts, j.ts, l.ts) <= INTERVAL 30 MINUTE
+        )
+        SELECT carrier, epoch_us(ewr), epoch_us(jfk), epoch_us(lga), epoch_us(w.ts), w.visib, w.precip
+        FROM delayed, weather w
+        WHERE (w.visib < 3 OR w.precip > 0) AND w.ts BETWEEN last - INTERVAL 60 MINUTE AND last
+    """,
+    "weblog": """
+        WITH met AS (
+            SELECT a.host, a.ts, a.url AS apollo, c.url AS countdown, m.url AS missions,
+                   greatest(a.ts, c.ts, m.ts) AS moment
+            FROM apollo a, countdown c, missions m
+            WHERE a.host = c.host AND c.host = m.host
+              AND greatest(a.ts, c.ts, m.ts) <= least(c.ts, m.ts) + INTERVAL 10 MINUTE
+        )
+        SELECT host, apollo, countdown, missions, epoch_us(moment)
+        FROM met
+        WHERE moment <= {watermark}
+          AND (SELECT count(*) FROM apollo o WHERE o.host = met.host AND o.ts > met.ts AND o.ts <= moment) < 5
+    """,
+}
+COLUMNS = {
+    "cluster": (
+        "evicted.job, evicted.task, scheduled.job, scheduled.task, epoch_us(jobs.ts), epoch_us(again.ts)"
+    ),
+    "delays": "carrier, epoch_us(ewr), epoch_us(jfk), epoch_us(lga), epoch_us(weather), visib, precip",
+    "weblog": "host, apollo_url, countdown_url, missions_url, epoch_us(result_time)",
+}
+TABLES = {
+    "cluster": {"evicted": "evicted", "scheduled": "scheduled", "jobs": "jobs", "again": "submitted"},
+    "delays": {name: name for name in ("ewr", "jfk", "lga", "weather")},
+    "weblog": {name: name for name in ("apollo", "countdown", "missions")},
+}
+
+
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "watersmeet", *arguments],
+        env=environment(TZ="Asia/Tokyo"),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture
+def example(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A copy of an example, so that the checkout stays as it is."""
+    return Path(shutil.copytree(EXAMPLES / request.param, tmp_path / request.param))
+
+
+@pytest.mark.parametrize("example", ANSWERS, indirect=True)
+def test_results_are_those_of_duckdb_and_stay_so(example: Path) -> None:
+    name = example.name
+    for _ in range(2 if name == "cluster" else 1):
+        # Run again, it goes on where it was and finds nothing new.
+        ended = command("run", f"{name}/job.toml", folder=example.parent)
+        assert (ended.returncode, ended.stderr) == (0, "")
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")
+        for table, files in TABLES[name].items():
+            connection.read_parquet(f"{example / files}/*.parquet").create(table)
+        # One batch, so the watermark is that of the slowest stream at its end.
+        newest = min(connection.table(table).max("ts").fetchall()[0][0] for table in TABLES[name])
+        watermark = f"TIMESTAMPTZ '{newest}' - INTERVAL 1 MILLISECOND"
+        expected = connection.execute(ANSWERS[name].format(watermark=watermark)).fetchall()
+        found = connection.read_parquet(f"{example}/results/*.parquet").project(COLUMNS[name]).fetchall()
+    assert len(expected) > 10
+    assert sorted(map(str, found)) == sorted(map(str, expected))
+
+
+@pytest.mark.parametrize("example", ["orders"], indirect=True)
+def test_the_console_shows_the_rows(example: Path) -> None:
+    ended = command("run", "orders/job.toml", folder=example.parent)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "10 results from 24 rows" in ended.stdout
+    assert "126.0   card" in ended.stdout
+    assert sorted(path.name for path in example.iterdir()) == ["job.toml", "orders", "payments"]
+
+
+@pytest.mark.parametrize("example", ["cluster"], indirect=True)
+def test_explain_shows_the_tree(example: Path) -> None:
+    ended = command("explain", "cluster/job.toml", folder=example.parent)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "join of 4 streams in 3 operators" in ended.stdout
+    assert "alive 605 s after ts, from the conditions on time" in ended.stdout
+    assert not (example / "checkpoint").exists()
