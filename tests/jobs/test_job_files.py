@@ -1,0 +1,160 @@
+"""Job files: what is read, and every mistake in one go.
+
+Would catch: a setting that is silently ignored, a mistake that hides another, a stop that loses a checkpoint.
+"""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.programs import environment
+from watersmeet.jobs.job import read_job
+from watersmeet.jobs.settings import InvalidJob
+from watersmeet.query import RowWindow
+
+GOOD = """
+[streams.orders]
+format = "json"
+path = "in/orders"
+schema = "id BIGINT, ts TIMESTAMP"
+time = "ts"
+window = "10 minutes"
+lateness = "30 seconds"
+options = { maxFilesPerTrigger = 1, multiLine = true }
+
+[streams.clicks]
+format = "kafka"
+time = "ts"
+window = { rows = 100, per_key = true }
+max_future = "none"
+
+[query]
+on = "id"
+select = ["orders.id"]
+buckets = 4
+
+[sink]
+format = "parquet"
+path = "/out"
+
+[run]
+checkpoint = "s3://bucket/checkpoint"
+trigger = "10 seconds"
+cores = 2
+spark = { "spark.driver.memory" = "4g" }
+"""
+
+
+def read(tmp_path: Path, text: str) -> object:
+    (tmp_path / "job.toml").write_text(text)
+    return read_job(tmp_path / "job.toml")
+
+
+def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(GOOD)
+    job = read_job(tmp_path / "job.toml")
+    orders, clicks = job.streams
+    assert orders.source.path == str(tmp_path / "in/orders")
+    assert orders.source.options == {"maxFilesPerTrigger": "1", "multiLine": "true"}
+    assert (orders.window, orders.lateness, orders.max_future) == ("10 minutes", "30 seconds", "1 day")
+    assert (clicks.window, clicks.max_future, clicks.source.path) == (
+        RowWindow(100, per_key=True),
+        "none",
+        None,
+    )
+    assert (job.on, job.select, job.buckets, job.sql) == (["id"], ["orders.id"], 4, None)
+    assert (job.sink.path, job.checkpoint, job.trigger) == ("/out", "s3://bucket/checkpoint", "10 seconds")
+    assert (job.cores, job.spark) == (2, {"spark.driver.memory": "4g"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ("window =", "windw =", '[streams.orders] unknown setting "windw"; did you mean "window"?'),
+        ('format = "json"\n', "", '[streams.orders] "format" is missing.'),
+        ('"10 minutes"', '"10 parsecs"', '[streams.orders] window: unknown unit "parsecs"'),
+        ("rows = 100", "rows = 0", "[streams.clicks] window must be a duration"),
+        ('"30 seconds"', "true", "[streams.orders] lateness must be a text, not true or false"),
+        ('on = "id"\n', "", '[query] needs either "on" or "sql"'),
+        ('on = "id"\n', 'on = "id"\nsql = "x"\n', '[query] needs either "on" or "sql"'),
+        ("buckets = 4", 'buckets = "4"', "[query] buckets must be a positive whole number, not '4'"),
+        ('checkpoint = "s3://bucket/checkpoint"\n', "", '[run] "checkpoint" is missing'),
+        ('trigger = "10 seconds"', 'trigger = "now"', '[run] trigger: cannot read "now" as a duration'),
+        ("[sink]", "[sank]", 'the file: "sink" is missing.'),
+        ("[sink]", "[sank]", 'the file: unknown setting "sank"; did you mean "sink"?'),
+        ("{ maxFilesPerTrigger = 1, multiLine = true }", "[1]", "[streams.orders] options must be a table"),
+        ("cores = 2", "cores = -2", "[run] cores must be a positive whole number"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, old: str, new: str, mistake: str) -> None:
+    assert old in GOOD
+    with pytest.raises(InvalidJob) as caught:
+        read(tmp_path, GOOD.replace(old, new, 1))
+    assert mistake in caught.value.detail
+    assert caught.value.hint
+
+
+def test_all_mistakes_come_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InvalidJob) as caught:
+        read(tmp_path, "[streams.a]\nformat = true\nwindw = 1\n[query]\n[run]\ncores = 0\nspeed = 9\n")
+    assert caught.value.fact.endswith("has 7 mistakes")
+    assert len(caught.value.detail.split("\n")) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"), [("a = ", "is not a TOML file"), (None, "cannot read"), ("a = 1", "has 4 mistakes")]
+)
+def test_files_that_are_no_jobs(tmp_path: Path, text: str | None, fact: str) -> None:
+    if text is not None:
+        (tmp_path / "job.toml").write_text(text)
+    ended = subprocess.run(
+        [sys.executable, "-m", "watersmeet", "run", "job.toml"],
+        env=environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert fact in ended.stderr
+    assert ended.stdout == ""
+
+
+@pytest.mark.slow
+def test_a_job_that_is_stopped_goes_on_later(tmp_path: Path) -> None:
+    stream = 'format = "rate"\noptions = { rowsPerSecond = 5 }\ntime = "timestamp"\nwindow = "1 minute"\n'
+    (tmp_path / "job.toml").write_text(
+        f"[streams.a]\n{stream}[streams.b]\n{stream}[query]\non = 'value'\nselect = ['a.value']\n"
+        "[sink]\nformat = 'json'\npath = 'out'\n"
+        "[run]\ncheckpoint = 'checkpoint'\ntrigger = '1 second'\ncores = 2\n"
+    )
+    last = -1
+    for _ in range(2):
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "watersmeet", "run", "job.toml"],
+            env=environment(TMPDIR=str(tmp_path)),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        deadline = time.monotonic() + 120
+        for line in process.stdout:
+            if re.search(r"[1-9]\d* results", line) or time.monotonic() > deadline:
+                break
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (130, "Stopped.\n")
+        text = " ".join(path.read_text() for path in (tmp_path / "out").glob("*.json"))
+        found = [int(value) for value in re.findall(r'"value":(\d+)', text)]
+        assert len(found) == len(set(found)), "a result came twice"
+        assert sorted(found) == list(range(len(found))), "a result is missing"
+        assert max(found) > last, "nothing new after the restart"
+        last = max(found)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint", "job.toml", "out"]
