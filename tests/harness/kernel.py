@@ -15,10 +15,11 @@ import pytest
 from harness.histories import History
 from oracles.reference import Result, Row
 from watersmeet.kernel import search
+from watersmeet.kernel.blob import from_blob, to_blob
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.operator import Kernel as OperatorKernel
-from watersmeet.kernel.run import Rows, from_blob, to_blob
+from watersmeet.kernel.run import Rows
 from watersmeet.optimize import choose_plan
 from watersmeet.plan import Plan, ProbePath
 from watersmeet.plan.layout import layouts

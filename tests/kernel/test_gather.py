@@ -15,9 +15,10 @@ import pytest
 
 import watersmeet.kernel.gather as gather_module
 from harness.kernel import join_for, plan_for
+from watersmeet.kernel.blob import from_blob, to_blob
 from watersmeet.kernel.gather import gather
 from watersmeet.kernel.keys import encode_keys
-from watersmeet.kernel.run import Rows, build_run, from_blob, replace_columns, to_blob
+from watersmeet.kernel.run import Rows, build_run, replace_columns
 
 UTC = dt.UTC
 COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from harness.kernel import columns_of
 from oracles.reference import Row
 from watersmeet.errors import DamagedRun
+from watersmeet.kernel.blob import blob_checksum, from_blob, to_blob
 from watersmeet.kernel.keys import Keys, encode_keys
-from watersmeet.kernel.run import Rows, Run, blob_checksum, build_run, from_blob, merge_runs, to_blob
+from watersmeet.kernel.run import Rows, Run, build_run, merge_runs
 from watersmeet.kernel.sorting import order_by_hash_and_time
 
 any_rows = st.lists(

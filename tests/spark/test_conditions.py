@@ -16,8 +16,9 @@ from pyspark.sql import functions as F
 from watersmeet.errors import ConditionFailed
 from watersmeet.kernel.evaluate import evaluate, is_true
 from watersmeet.query import Column, Stream
+from watersmeet.query.compile import compile_tree
 from watersmeet.query.expression import NotCompiled
-from watersmeet.query.syntax import compile_tree, read_tree
+from watersmeet.query.syntax import read_tree
 
 TYPES = {
     "ts": "timestamp",

@@ -17,7 +17,8 @@ from harness.harm import HARMS, damage, damage_in_place, delete, truncate
 from harness.kernel import columns_of
 from oracles.reference import Row
 from watersmeet.errors import DamagedRun
-from watersmeet.kernel.run import Run, blob_checksum, build_run, to_blob
+from watersmeet.kernel.blob import blob_checksum, to_blob
+from watersmeet.kernel.run import Run, build_run
 from watersmeet.spark.shelf import Shelf
 
 # A little more than a page, so that cutting it leaves a part of a page mapped.

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from watersmeet.errors import InvalidQuery, choices
+from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
 from watersmeet.query.duration import to_us
 from watersmeet.query.predicate import (
     Afterwards,
-    Attribute,
     Condition,
     Filter,
     Predicates,

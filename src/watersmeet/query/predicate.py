@@ -9,18 +9,26 @@ anything else        levenshtein(a.s, b.s) < 3   a Spark filter on the results
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from watersmeet.errors import InvalidQuery
+from watersmeet.query.attribute import (
+    Attribute,
+    Classes,
+    Member,
+    Side,
+    common_type,
+    different_types,
+    refuse_unusable_key,
+)
 from watersmeet.query.bands import Bound, bounds_of
-from watersmeet.query.expression import INTEGERS, Expression, NotCompiled, conjuncts, fields
+from watersmeet.query.compile import compile_tree
+from watersmeet.query.expression import Expression, NotCompiled, conjuncts, fields
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
     Conjunct,
-    compile_tree,
     is_column,
     mentioned,
     read_conjuncts,
@@ -28,8 +36,6 @@ from watersmeet.query.syntax import (
     sides,
 )
 from watersmeet.query.window import RowWindow
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Types(Protocol):
@@ -52,45 +58,6 @@ class Filter:
 
     stream: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What a stream brings to an attribute: an expression, and the column it is, if it is just a column."""
-
-    text: str
-    column: str | None = None
-
-    @staticmethod
-    def of_column(stream: Stream, column: str) -> Member:
-        """A column as a member.
-
-        Backticks only where they are needed, since people read the text.
-        """
-        plain = column if _PLAIN.fullmatch(column) else f"`{column.replace('`', '``')}`"
-        return Member(f"{stream.name}.{plain}", column)
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """Values that are equal in a result: per stream what it brings, or None."""
-
-    members: tuple[Member | None, ...]
-    type: str
-
-    @property
-    def streams(self) -> tuple[int, ...]:
-        """The streams that have it."""
-        return tuple(stream for stream, member in enumerate(self.members) if member is not None)
-
-    @property
-    def label(self) -> str:
-        """How people call it: the name all its columns share, or the equality spelled out."""
-        members = [member for member in self.members if member is not None]
-        columns = {member.column for member in members}
-        if len(columns) == 1 and None not in columns:
-            return str(members[0].column)
-        return " = ".join(member.text for member in members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +107,7 @@ class Predicates:
 def sort_predicates(streams: Sequence[Stream], texts: Sequence[str], types: Types) -> Predicates:
     """Read the conditions of a join and sort them by what they are good for."""
     found = Predicates(streams)
-    equal = _Classes(len(streams))
+    equal = Classes(len(streams))
     for text in texts:
         for conjunct in read_conjuncts(text):
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
@@ -193,10 +160,7 @@ def _add_condition(
         found.conditions.append(Condition(conjunct.text, part, linked, bounds))
 
 
-_Side = tuple[int, Member]
-
-
-def _equality(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> tuple[_Side, _Side, str] | None:
+def _equality(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> tuple[Side, Side, str] | None:
     """The two sides of an equality between two streams, made of one type."""
     texts = sides(conjunct)
     if texts is None:
@@ -217,7 +181,7 @@ def _equality(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> tu
     for stream, member, kind in ends:
         refuse_unusable_key(streams[stream], member.text, kind)
     types_found = [kind.type for _, _, kind in ends]
-    common = _common_type(*types_found)
+    common = common_type(*types_found)
     if common is None:
         raise different_types(ends[0][1].text, ends[1][1].text, *types_found)
     left, right = (
@@ -225,58 +189,3 @@ def _equality(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> tu
         for stream, member, kind in ends
     )
     return left, right, common
-
-
-def _common_type(left: str, right: str) -> str | None:
-    """The type in which Spark compares two keys; None where that needs a decision."""
-    if left == right:
-        return left
-    if {left, right} <= set(INTEGERS):
-        return max(left, right, key=INTEGERS.index)
-    if {left, right} <= {*INTEGERS, "double"} or {left, right} == {"float", "double"}:
-        return "double"
-    return None
-
-
-def different_types(left: str, right: str, left_type: str, right_type: str) -> InvalidQuery:
-    """Keys that are never equal, or only after a conversion the user has to choose."""
-    return InvalidQuery(
-        f'key columns "{left}" and "{right}" have different types',
-        f"{left_type} and {right_type}.",
-        "cast one of them, so that equal keys are equal in every stream.",
-    )
-
-
-def refuse_unusable_key(stream: Stream, text: str, column: Column) -> None:
-    """Refuse a key of a type that has no equality."""
-    if column.not_a_key:
-        name = text if "." in text else f"{stream.name}.{text}"
-        raise InvalidQuery(
-            f'key column "{name}" cannot be compared',
-            f"its type is {column.type}; {column.not_a_key}.",
-            "join on a column taken out of it, or on a normalised copy.",
-        )
-
-
-class _Classes:
-    """Expressions that are equal to each other, directly or through others."""
-
-    def __init__(self, streams: int) -> None:
-        self._streams = streams
-        self._classes: list[tuple[list[_Side], str]] = []
-
-    def join(self, left: _Side, right: _Side, kind: str) -> None:
-        merged: list[_Side] = []
-        rest = []
-        for members, known in self._classes:
-            # Equal in one type is not equal in another: 2^53 and 2^53 + 1 are one double.
-            if known == kind and (left in members or right in members):
-                merged += members
-            else:
-                rest.append((members, known))
-        merged += [side for side in (left, right) if side not in merged]
-        self._classes = [*rest, (merged, kind)]
-
-    def classes(self) -> Iterable[tuple[list[list[Member]], str]]:
-        for members, kind in self._classes:
-            yield [[member for stream, member in members if stream == i] for i in range(self._streams)], kind

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from watersmeet.errors import InvalidQuery, choices
-from watersmeet.query.predicate import Member
+from watersmeet.query.attribute import Member
 from watersmeet.query.shared_key import names
 from watersmeet.query.sql import SqlItem
 from watersmeet.query.stream import RESULT_TIME, Stream

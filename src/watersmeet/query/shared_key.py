@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from watersmeet.errors import InvalidQuery, choices
-from watersmeet.query.predicate import Attribute, Member, different_types, refuse_unusable_key
+from watersmeet.query.attribute import Attribute, Member, different_types, refuse_unusable_key
 from watersmeet.query.stream import Stream
 
 Names = str | Sequence[str]

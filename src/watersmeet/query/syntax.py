@@ -1,4 +1,4 @@
-"""Reading SQL conditions: text becomes conjuncts, and those the kernel understands become expressions.
+"""Reading SQL conditions: text becomes conjuncts with their syntax trees, and names become columns.
 
 The text is read by sqlglot and never executed. What is left to Spark is handed on as it was written:
 writing a tree out again as text would be one more place to change its meaning.
@@ -15,44 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from watersmeet.errors import InvalidQuery, choices
-from watersmeet.query.duration import parse_duration, to_us
-from watersmeet.query.expression import Call, Constant, Expression, Field, NotCompiled, call
 from watersmeet.query.stream import Stream
-
-_OPERATORS: dict[type[exp.Expression], str] = {
-    exp.And: "and",
-    exp.Or: "or",
-    exp.Not: "not",
-    exp.EQ: "=",
-    exp.NEQ: "!=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "<=>",
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.Neg: "negate",
-    exp.Abs: "abs",
-}
-# What Spark's ANSI setting changes: overflow and division by zero are errors with it, values without it.
-_ARITHMETIC = ("+", "-", "*", "/", "%", "negate", "abs")
-# Types of columns the kernel computes with; an interval of days and seconds has many spellings.
-_COLUMN_TYPES = (
-    "boolean",
-    "string",
-    "date",
-    "timestamp",
-    "tinyint",
-    "smallint",
-    "int",
-    "bigint",
-    "float",
-    "double",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +55,7 @@ def sides(conjunct: Conjunct) -> tuple[str, str] | None:
 def mentioned(tree: exp.Expression, streams: Sequence[Stream], text: str) -> list[tuple[int, str]]:
     """Every (stream, column) an expression mentions; refuses names that nobody has."""
     columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
-    return [_resolve(column, streams, text) for column in columns]
+    return [resolve(column, streams, text) for column in columns]
 
 
 def is_column(tree: exp.Expression) -> bool:
@@ -105,104 +68,8 @@ def read_tree(text: str) -> exp.Expression:
     return _parse(text, text)
 
 
-def compile_tree(tree: exp.Expression, streams: Sequence[Stream], text: str, *, ansi: bool) -> Expression:
-    """The typed expression of a syntax tree.
-
-    Raises:
-        NotCompiled: It is outside the part of SQL the kernel evaluates.
-    """
-
-    def read(node: exp.Expression) -> Expression:
-        if isinstance(node, exp.Paren):
-            return read(node.this)
-        if isinstance(node, exp.Column):
-            return _field(node, streams, text)
-        if isinstance(node, (exp.Literal, exp.Boolean, exp.Interval)):
-            return _constant(node)
-        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-            return _suffixed(node)
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return call("isnull", read(node.this))
-        if isinstance(node, exp.Between):
-            value = read(node.this)
-            return call(
-                "and", call(">=", value, read(node.args["low"])), call("<=", value, read(node.args["high"]))
-            )
-        if isinstance(node, (exp.Greatest, exp.Least)):
-            function = "greatest" if isinstance(node, exp.Greatest) else "least"
-            return call(function, *[read(part) for part in (node.this, *node.expressions)])
-        if isinstance(node, exp.In) and node.expressions:
-            value = read(node.this)
-            return _any([call("=", value, read(option)) for option in node.expressions])
-        operator = _OPERATORS.get(type(node))
-        if operator is None:
-            raise NotCompiled(f"{node.key.upper()}")
-        made = call(operator, *[read(part) for part in (node.this, node.args.get("expression")) if part])
-        if not ansi and operator in _ARITHMETIC and made.type not in ("timestamp", "interval"):
-            raise NotCompiled("arithmetic while spark.sql.ansi.enabled is false")
-        return made
-
-    return read(tree)
-
-
-def _any(options: list[Call]) -> Call:
-    found = options[0]
-    for option in options[1:]:
-        found = call("or", found, option)
-    return found
-
-
-def _field(column: exp.Column, streams: Sequence[Stream], text: str) -> Field:
-    stream, name = _resolve(column, streams, text)
-    if len(column.parts) > 2:
-        raise NotCompiled("a field inside a column")
-    kind = streams[stream].column(name).type
-    if kind.startswith("interval") and not ("year" in kind or "month" in kind):
-        kind = "interval"
-    elif kind not in _COLUMN_TYPES:
-        raise NotCompiled(f"a column of type {kind}")
-    return Field(stream, name, kind)
-
-
-def _constant(node: exp.Expression) -> Expression:
-    if isinstance(node, exp.Boolean):
-        return Constant(bool(node.this), "boolean")
-    if isinstance(node, exp.Interval):
-        return _interval(node)
-    if node.is_string:
-        return Constant(node.this, "string")
-    text = node.this
-    if not text.isdigit():
-        # With an exponent it is a double, with a point alone a decimal.
-        return Constant(float(text), "double" if "e" in text.lower() else "decimal")
-    value = int(text)
-    for kind, limit in (("int", 1 << 31), ("bigint", 1 << 63)):
-        if value < limit:
-            return Constant(value, kind)
-    raise NotCompiled("a number beyond bigint")
-
-
-def _suffixed(node: exp.Cast) -> Constant:
-    """A number that says its type, such as 1L or 2.5D."""
-    text = node.this.this
-    if node.to.is_type("double"):
-        return Constant(float(text), "double")
-    if node.to.is_type("bigint") and text.isdigit() and int(text) < 1 << 63:
-        return Constant(int(text), "bigint")
-    raise NotCompiled(f"a conversion to {node.to.sql()}")
-
-
-def _interval(node: exp.Interval) -> Constant:
-    unit = "" if node.unit is None else str(node.unit.this)
-    if node.this is None or isinstance(node.unit, exp.IntervalSpan) or not isinstance(node.this, exp.Literal):
-        raise NotCompiled("an interval from one unit to another")
-    try:
-        return Constant(to_us(parse_duration(f"{node.this.this} {unit}".strip())), "interval")
-    except ValueError as error:
-        raise NotCompiled(str(error)) from None
-
-
-def _resolve(column: exp.Column, streams: Sequence[Stream], text: str) -> tuple[int, str]:
+def resolve(column: exp.Column, streams: Sequence[Stream], text: str) -> tuple[int, str]:
+    """The stream and the column a name means."""
     parts = [part.name for part in column.parts]
     by_name = {stream.name.lower(): index for index, stream in enumerate(streams)}
     index = by_name.get(parts[0].lower())

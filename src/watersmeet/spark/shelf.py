@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from watersmeet.errors import DamagedRun
-from watersmeet.kernel.run import Run, blob_checksum, from_blob
+from watersmeet.kernel.blob import blob_checksum, from_blob
+from watersmeet.kernel.run import Run
 
 # Files of attempts that failed are nobody's: they go when they are this old and unknown.
 _ORPHAN_SECONDS = 600

@@ -17,8 +17,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from watersmeet.kernel.blob import blob_checksum, to_blob
 from watersmeet.kernel.operator import Kernel
-from watersmeet.kernel.run import Run, blob_checksum, replace_columns, to_blob
+from watersmeet.kernel.run import Run, replace_columns
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.spark.shelf import Shelf

@@ -1,0 +1,84 @@
+"""A run as one blob: how it travels, is stored and is memory-mapped.
+
+    header | key hashes | key rows | times | ends | key offsets | key bytes | kept columns, as Arrow IPC
+
+Each section starts at a multiple of 64 bytes, so that it can be used where it lies.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.errors import DamagedRun
+from watersmeet.kernel.hashing import checksum
+from watersmeet.kernel.keys import ByteStrings
+from watersmeet.kernel.run import Run, assemble_run
+
+_MAGIC = b"WMRUN\x00\x00\x02"
+_HEADER = struct.Struct("<8sqq7q")  # magic, rows, keys, then the offset of each section; 0 where it is absent
+_ALIGN = 64
+
+
+def to_blob(run: Run) -> bytes:
+    """The run as one blob."""
+    key_offsets, key_data = (
+        (None, None) if run.key_bytes is None else (run.key_bytes.offsets, run.key_bytes.data)
+    )
+    arrays = [run.key_hashes, run.key_rows, run.times, run.ends, key_offsets, key_data]
+    offsets = []
+    end = _HEADER.size
+    for array in arrays:
+        if array is None:
+            offsets.append(0)
+        else:
+            offsets.append(_aligned(end))
+            end = offsets[-1] + array.nbytes
+    rows_at = _aligned(end)
+    sink = pa.BufferOutputStream()
+    sink.write(_HEADER.pack(_MAGIC, run.rows, len(run.key_hashes), *offsets, rows_at))
+    for offset, array in zip(offsets, arrays, strict=True):
+        if array is not None:
+            sink.write(bytes(offset - sink.tell()))
+            sink.write(np.ascontiguousarray(array))
+    sink.write(bytes(rows_at - sink.tell()))
+    with pa.ipc.new_stream(sink, run.columns.schema) as writer:
+        writer.write_batch(run.columns)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def from_blob(blob: Any) -> Run:
+    """Open a blob (bytes or a memory map) without copying it."""
+    view = memoryview(blob)
+    if len(view) < _HEADER.size:
+        raise DamagedRun("a stored run is cut short", f"it has {len(view)} bytes.")
+    magic, rows, keys, *sections = _HEADER.unpack_from(view)
+    if magic != _MAGIC:
+        raise DamagedRun("a stored run has an unknown header", f"it starts with {bytes(magic)!r}.")
+    hashes_at, starts_at, times_at, ends_at, offsets_at, data_at, rows_at = sections
+    key_bytes = None
+    if offsets_at:
+        offsets = np.frombuffer(view, np.int64, keys + 1, offsets_at)
+        key_bytes = ByteStrings(offsets, np.frombuffer(view, np.uint8, int(offsets[-1]), data_at))
+    return assemble_run(
+        np.frombuffer(view, np.uint64, keys, hashes_at),
+        np.frombuffer(view, np.int64, keys + 1, starts_at),
+        key_bytes,
+        np.frombuffer(view, np.int64, rows, times_at),
+        np.frombuffer(view, np.int64, rows, ends_at) if ends_at else None,
+        pa.ipc.open_stream(pa.py_buffer(view)[rows_at:]).read_next_batch(),
+    )
+
+
+def blob_checksum(blob: Any) -> int:
+    """The checksum kept beside a blob, as a signed 64-bit integer."""
+    data = np.frombuffer(blob, np.uint8)
+    whole = len(data) // 8 * 8
+    return int(np.int64(np.uint64(checksum(data[:whole].view(np.uint64), data[whole:]))))
+
+
+def _aligned(size: int) -> int:
+    return (size + _ALIGN - 1) // _ALIGN * _ALIGN
