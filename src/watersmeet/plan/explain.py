@@ -21,15 +21,7 @@ def explain(plan: Plan) -> str:
     lines = [_title(plan, tree), *_streams(plan.query), *_before(plan.query)]
     for number, operator in enumerate(tree, 1):
         lines += _operator(plan, tree, number, operator, found[operator])
-    between = (
-        "no intermediate result stored"
-        if len(tree) == 1
-        else "results of one operator are stored in the next"
-    )
-    lines.append(
-        f"  {plan.buckets} buckets by hash of the key, windows cut into {plan.slices} slices, {between}"
-    )
-    return "\n".join([*lines, *_after(plan.query)])
+    return "\n".join([*lines, *_storage(plan, tree), *_after(plan.query)])
 
 
 def _title(plan: Plan, tree: list[Operator]) -> str:
@@ -64,6 +56,18 @@ def _before(query: JoinQuery) -> list[str]:
         "before the join",
         *(f"  {query.names[f.stream]}  only rows with {f.text}" for f in query.filters),
     ]
+
+
+def _storage(plan: Plan, tree: list[Operator]) -> list[str]:
+    """How rows are spread, and what is kept between operators."""
+    spread = "by hash of the key" if plan.root.key else "over which the first input is spread"
+    between = "no intermediate result stored"
+    if len(tree) > 1:
+        between = "results of one operator are stored in the next"
+    lines = [f"  {plan.buckets} buckets {spread}, windows cut into {plan.slices} slices, {between}"]
+    if plan.counted(plan.root):
+        lines.append("  rows wait for the watermark, since windows of rows are known only then")
+    return lines
 
 
 def _after(query: JoinQuery) -> list[str]:
@@ -105,7 +109,7 @@ def _path(query: JoinQuery, operator: Operator, path: ProbePath, names: list[str
         how = "all in reach" if operator.key and scanned else _key_of(query, operator, part)
         texts = list(dict.fromkeys(query.conditions[number].text for number in conditions))
         compared = [
-            query.attributes[number].label
+            _equality(query, number)
             for number in operator.checks
             if _has(query, number, operator, {part}) and _has(query, number, operator, seen)
         ]
@@ -113,6 +117,11 @@ def _path(query: JoinQuery, operator: Operator, path: ProbePath, names: list[str
         steps.append(f"-> {names[part]}[{how}]" + (f" if {tests}" if tests else ""))
         seen.add(part)
     return " ".join(steps)
+
+
+def _equality(query: JoinQuery, attribute: int) -> str:
+    members = query.attributes[attribute].members
+    return " = ".join(member.text for member in members if member is not None)
 
 
 def _has(query: JoinQuery, attribute: int, operator: Operator, parts: set[int]) -> bool:

@@ -1,0 +1,136 @@
+"""Plans as people read them: which operators, which order, where conditions are judged, what is stored.
+
+Would catch: a plan that changes without anybody noticing, an explanation that hides a condition.
+"""
+
+from datetime import timedelta
+from textwrap import dedent
+
+import pytest
+
+from harness.kernel import ColumnsOnly
+from watersmeet.optimize import choose_plan
+from watersmeet.plan.explain import explain
+from watersmeet.query import Column, RowWindow, Stream
+from watersmeet.query.join import join_query
+from watersmeet.query.window import Window
+
+MINUTE = timedelta(minutes=1)
+COLUMNS = tuple(
+    Column(name, kind)
+    for name, kind in (
+        ("ts", "timestamp"),
+        ("x", "bigint"),
+        ("y", "bigint"),
+        ("s", "string"),
+        ("v", "double"),
+    )
+)
+
+
+def explained(windows: dict[str, Window], on: list[str], select: list[str]) -> str:
+    streams = [Stream(name, COLUMNS, "ts", window) for name, window in windows.items()]
+    return explain(choose_plan(join_query(streams, on, select, "inner", ColumnsOnly()), buckets=4))
+
+
+PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
+    "a cycle with a check, a filter and a condition for Spark": (
+        {"a": 5 * MINUTE, "b": 5 * MINUTE, "c": 5 * MINUTE},
+        ["a.x = b.x", "b.x = c.x", "a.y = c.y", "levenshtein(a.s, b.s) < 3", "b.v > 1"],
+        ["a.v", "b.ts"],
+        """
+        join of 3 streams on x
+          a  alive 5 min after ts, up to 0 s late
+          b  alive 5 min after ts, up to 0 s late
+          c  alive 5 min after ts, up to 0 s late
+        before the join
+          b  only rows with b.v > 1
+        arriving rows visit
+          a  -> b[x] -> c[x] if a.y = c.y
+          b  -> a[x] -> c[x] if a.y = c.y
+          c  -> a[x] if a.y = c.y -> b[x]
+        state
+          a  stores v, s, y
+          b  stores ts, s
+          c  stores y
+          4 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored
+        after the join, in Spark
+          levenshtein(a.s, b.s) < 3  (the kernel has no LEVENSHTEIN)
+        """,
+    ),
+    "a stream without a key and a window of rows": (
+        {"a": 5 * MINUTE, "b": RowWindow(10), "w": 30 * MINUTE},
+        ["a.x = b.x", "w.ts <= greatest(a.ts, b.ts)", "b.v > 1"],
+        ["a.v", "w.v"],
+        """
+        join of 3 streams on x
+          a  alive 5 min after ts, up to 0 s late
+          b  last 10 rows, up to 0 s late
+          w  alive 30 min after ts, up to 0 s late
+        arriving rows visit
+          a  -> b[x] if b.v > 1 -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
+          b  -> a[x] if b.v > 1 -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
+          w  -> a[all in reach] -> b[x] if w.ts <= greatest(a.ts, b.ts) and b.v > 1
+        state
+          a  stores v, ts
+          b  stores ts, v
+          w  stores v, ts, in every bucket
+          4 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored
+          rows wait for the watermark, since windows of rows are known only then
+        """,
+    ),
+    "no key at all": (
+        {"a": None, "b": None},
+        ["abs(a.ts - b.ts) <= INTERVAL 10 SECONDS", "a.v < b.v"],
+        ["a.x"],
+        """
+        join of 2 streams without a key
+          a  alive 10 s after ts, from the conditions on time, up to 0 s late
+          b  alive 10 s after ts, from the conditions on time, up to 0 s late
+        arriving rows visit
+          a  -> b[all in reach] if a.v < b.v
+          b  -> a[all in reach] if a.v < b.v
+        state
+          a  stores x, v
+          b  stores v, in every bucket
+          4 buckets over which the first input is spread, windows cut into 12 slices, no intermediate result stored
+        """,
+    ),
+    "two pairs that meet": (
+        {"a": MINUTE, "b": 2 * MINUTE, "c": MINUTE, "d": 2 * MINUTE},
+        ["a.x = b.x", "c.y = d.y", "b.s = c.s"],
+        ["a.v", "d.v"],
+        """
+        join of 4 streams in 3 operators
+          a  alive 1 min after ts, up to 0 s late
+          b  alive 2 min after ts, up to 0 s late
+          c  alive 1 min after ts, up to 0 s late
+          d  alive 2 min after ts, up to 0 s late
+        operator 1 on x: arriving rows visit
+          a  -> b[x]
+          b  -> a[x]
+        state of operator 1
+          a  stores v
+          b  stores s
+        operator 2 on y: arriving rows visit
+          c  -> d[y]
+          d  -> c[y]
+        state of operator 2
+          c  stores s
+          d  stores v
+        operator 3 on s: arriving rows visit
+          operator 1  -> operator 2[s]
+          operator 2  -> operator 1[s]
+        state of operator 3
+          operator 1  stores a.v
+          operator 2  stores d.v
+          4 buckets by hash of the key, windows cut into 12 slices, results of one operator are stored in the next
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_golden_plans(name: str) -> None:
+    windows, on, select, text = PLANS[name]
+    assert explained(windows, on, select) == dedent(text).strip("\n")
