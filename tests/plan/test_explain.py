@@ -93,7 +93,7 @@ PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
         state
           a  stores x, v
           b  stores v, in every bucket
-          4 buckets over which the first input is spread, windows cut into 12 slices, no intermediate result stored
+          4 buckets without a key, windows cut into 12 slices, no intermediate result stored
         """,
     ),
     "two pairs that meet": (
@@ -124,7 +124,7 @@ PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
         state of operator 3
           operator 1  stores a.v
           operator 2  stores d.v
-          4 buckets by hash of the key, windows cut into 12 slices, results of one operator are stored in the next
+          4 buckets by hash of the key, windows cut into 12 slices, results of one operator stored in the next
         """,
     ),
 }

@@ -60,10 +60,10 @@ def _before(query: JoinQuery) -> list[str]:
 
 def _storage(plan: Plan, tree: list[Operator]) -> list[str]:
     """How rows are spread, and what is kept between operators."""
-    spread = "by hash of the key" if plan.root.key else "over which the first input is spread"
+    spread = "by hash of the key" if plan.root.key else "without a key"
     between = "no intermediate result stored"
     if len(tree) > 1:
-        between = "results of one operator are stored in the next"
+        between = "results of one operator stored in the next"
     lines = [f"  {plan.buckets} buckets {spread}, windows cut into {plan.slices} slices, {between}"]
     if plan.counted(plan.root):
         lines.append("  rows wait for the watermark, since windows of rows are known only then")
