@@ -33,6 +33,7 @@ class ColumnsOnly:
     """Types for queries whose keys are columns: nothing else is asked for."""
 
     ansi = True
+    fixed_zone = True
 
     def of_key(self, stream: Stream, text: str) -> Column:
         raise AssertionError(f"{text} is more than a column of {stream.name}")

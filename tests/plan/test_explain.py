@@ -87,6 +87,8 @@ PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
         join of 2 streams without a key
           a  alive 10 s after ts, from the conditions on time, up to 0 s late
           b  alive 10 s after ts, from the conditions on time, up to 0 s late
+        seen to by these windows
+          abs(a.ts - b.ts) <= INTERVAL 10 SECONDS
         arriving rows visit
           a  -> b[all in reach] if a.v < b.v
           b  -> a[all in reach] if a.v < b.v

@@ -14,8 +14,9 @@ from harness.kernel import ColumnsOnly
 from watersmeet.optimize import choose_plan
 from watersmeet.plan.identity import difference, identity
 from watersmeet.plan.layout import layouts
-from watersmeet.query import Column, Stream
+from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.window import Window
 
 PAYMENTS = {"id": "bigint", "ts": "timestamp", "method": "string"}
 
@@ -107,3 +108,31 @@ def test_state_of_another_format_is_refused() -> None:
     newer = json.loads(query_identity())
     newer["format"] += 1
     assert "format" in difference(json.dumps(newer), query_identity())
+
+
+def graph_identity(*on: str, first: Window = timedelta(minutes=1)) -> str:
+    """Of the last operator of a tree over streams a, b, c."""
+    columns = (Column("ts", "timestamp"), Column("x", "int"), Column("y", "int"), Column("z", "int"))
+    windows = {"a": first, "b": timedelta(minutes=1), "c": timedelta(minutes=1)}
+    streams = [Stream(name, columns, "ts", window) for name, window in windows.items()]
+    plan = choose_plan(join_query(streams, list(on), ["a.x"], "inner", ColumnsOnly()))
+    return json.dumps(identity(plan, plan.root, layouts(plan)[plan.root]))
+
+
+TREE = ("a.x = b.x", "b.z = c.z")
+
+
+def test_conditions_that_stored_rows_had_to_fulfil_cannot_change() -> None:
+    """Intermediate results were filtered by them, and rows without a value were never stored."""
+    before = graph_identity(*TREE, "a.y = b.y")
+    assert difference(before, graph_identity(*TREE))
+    assert difference(graph_identity(*TREE), before)
+    assert "a.y < b.y" in difference(graph_identity(*TREE, "a.y < b.y"), graph_identity(*TREE))
+    assert "b.y > 3" in difference(graph_identity(*TREE), graph_identity(*TREE, "b.y > 3"))
+
+
+@pytest.mark.parametrize("other", [RowWindow(2), RowWindow(1, per_key=True), None])
+def test_a_window_of_rows_is_remembered_also_where_conditions_bound_the_stream(other: Window) -> None:
+    on = ("a.x = b.x", "b.x = c.x", "b.ts BETWEEN a.ts AND a.ts + INTERVAL 5 SECONDS", "c.ts <= a.ts")
+    reason = difference(graph_identity(*on, first=RowWindow(1)), graph_identity(*on, first=other))
+    assert 'the window of stream "a" was last 1 rows, 5000000 us' in reason

@@ -42,6 +42,17 @@ def test_every_part_is_found() -> None:
     assert not query.cross
 
 
+def test_names_without_as_and_names_like_keywords() -> None:
+    query = read_sql(
+        "SELECT a.x one, lower(a.s) two, a.y FROM index [ROWS 5] a, comment [ROWS 1] -- x\n WHERE a.x = 1"
+    )
+    assert [item.name for item in query.items] == ["one", "two", None]
+    assert [(stream.source, stream.name) for stream in query.streams] == [
+        ("index", "a"),
+        ("comment", "comment"),
+    ]
+
+
 def test_joins_written_as_joins() -> None:
     query = read_sql("select * from a [rows 5] join b on a.x = b.x inner join c on b.y = c.y where a.v > 3")
     assert [stream.name for stream in query.streams] == ["a", "b", "c"]
@@ -61,6 +72,11 @@ def test_joins_written_as_joins() -> None:
         ("SELECT * FROM a [ROWS 5] [RANGE 5 SECONDS], b", 'stream "a" has two of these settings', "[RANGE"),
         ("SELECT * FROM a x y, b", 'cannot read "y" after stream "a"', "y,"),
         ("SELECT * FROM a, WHERE a.x = 1", "the name of a stream is missing", ""),
+        ("SELECT * FROM a NATURAL JOIN b", "NATURAL is not part of a join", "NATURAL"),
+        ("SELECT * FROM a, b WHERE", "WHERE is followed by nothing", "WHERE"),
+        ("SELECT * FROM a AS AS x, b", 'cannot read "x" after stream "a"', "x,"),
+        ("SELECT a.x,, a.y FROM a, b", "the SELECT list has a gap", ",, a.y"),
+        ("SELECT * FROM a [ROWS 1,000], b", 'cannot count "1,000" rows', "[ROWS"),
         ("SELECT *", "the query is not a SELECT ... FROM ...", "SELECT"),
         ("DROP TABLE a", "the query is not a SELECT ... FROM ...", "DROP"),
     ],

@@ -83,6 +83,9 @@ CONDITIONS = [
     "a.i BETWEEN -3 AND b.i",
     "a.i <> 0 AND a.s <> b.s OR b.b",
     "a.s = 'ä' OR b.s > 'Y'",
+    "b.i = 0 OR a.i / b.i > 0",
+    "b.i <> 0 AND 100 % b.i = 1",
+    "NOT (b.d = 0 OR b.d IS NULL) AND 1D / b.d > 0",
 ]
 
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -102,17 +103,19 @@ def _job(root: Table, path: Path) -> Job:
     query = root.table("query", needed=True)
     on, sql = query.texts("on"), query.text("sql")
     select, cross, buckets = query.texts("select"), query.flag("cross"), query.number("buckets")
-    if query.given and (on is None) == (sql is None) and not cross:
+    if query.given and ((on and sql) or (on is None and sql is None and not cross)):
         query.wrong('needs either "on" or "sql"')
     if sql is not None and select is not None:
         query.wrong('"select" belongs to "on"; a SQL query has its own list')
+    if sql is not None and cross:
+        query.wrong('"cross" belongs to "on"; in SQL write CROSS JOIN')
     query.refuse_others()
     sink_table = root.table("sink", needed=True)
     sink = _endpoint(sink_table, path.parent) if sink_table.given else Endpoint("console", None, {})
     sink_table.refuse_others()
     run = root.table("run")
     checkpoint, trigger = run.text("checkpoint"), run.text("trigger")
-    if checkpoint is None and sink.format != "console":
+    if not checkpoint and sink.format != "console":
         run.wrong('"checkpoint" is missing: without one a job cannot go on after a stop')
     if trigger is not None and trigger != AVAILABLE_NOW:
         _duration(run, "trigger", trigger)
@@ -128,7 +131,7 @@ def _job(root: Table, path: Path) -> Job:
         cross,
         buckets,
         sink,
-        None if checkpoint is None else _located(checkpoint, path.parent),
+        _located(checkpoint, path.parent) if checkpoint else None,
         trigger,
         cores,
         spark,
@@ -170,19 +173,23 @@ def _window(stream: Table) -> str | RowWindow | None:
     if isinstance(value, str):
         _duration(stream, "window", value)
         return value
-    rows = Table(value, "window", [])
-    count, per_key = rows.number("rows"), rows.flag("per_key")
-    if count is None:
+    if not isinstance(value, dict):
         stream.wrong('window must be a duration such as "10 minutes", or { rows = 100 }')
         return None
-    return RowWindow(count, per_key)
+    rows = stream.table("window")
+    count, per_key = rows.number("rows", needed=True), rows.flag("per_key")
+    rows.refuse_others()
+    return None if count is None else RowWindow(count, per_key)
 
 
 def _duration(table: Table, name: str, text: str) -> None:
     try:
-        parse_duration(text)
+        duration = parse_duration(text)
     except ValueError as error:
         table.wrong(f"{name}: {error}")
+        return
+    if duration < timedelta(0) or (not duration and name in ("window", "trigger")):
+        table.wrong(f'{name}: "{text}" is not positive')
 
 
 def _located(path: str, folder: Path) -> str:

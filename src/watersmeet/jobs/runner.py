@@ -67,7 +67,7 @@ def run_job(job: Job, console: Console) -> None:
 def _query(job: Job, spark: SparkSession) -> Query:
     streams = {settings.name: _stream(job, settings.name, spark) for settings in job.streams}
     if job.sql is not None:
-        return sql(job.sql, buckets=job.buckets, **streams)
+        return sql(job.sql, streams, buckets=job.buckets)
     return join(*streams.values(), on=job.on, select=job.select, cross=job.cross, buckets=job.buckets)
 
 
@@ -104,6 +104,7 @@ def _stream(job: Job, name: str, spark: SparkSession) -> Any:
 
 
 def _start(job: Job, results: DataFrame, console: Console, scratch: str) -> StreamingQuery:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     writer = results.writeStream.queryName(job.name).options(**job.sink.options)
@@ -119,7 +120,7 @@ def _start(job: Job, results: DataFrame, console: Console, scratch: str) -> Stre
         writer = writer.trigger(processingTime=f"{seconds * 1000:.0f} milliseconds")
     try:
         return writer.start(job.sink.path) if _has_path(job.sink) else writer.start()
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise InvalidJob(
             "the results cannot be written",
             essence(str(error), 1),

@@ -41,9 +41,9 @@ class Table:
         self.wrong(f"{name} must be a text, not {_kind(value)}")
         return None
 
-    def number(self, name: str) -> int | None:
+    def number(self, name: str, *, needed: bool = False) -> int | None:
         """A positive whole number."""
-        value = self._take(name)
+        value = self._take(name, needed=needed)
         if value is None or (type(value) is int and value > 0):
             return value
         self.wrong(f"{name} must be a positive whole number, not {value!r}")

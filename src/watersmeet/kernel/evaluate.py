@@ -46,6 +46,8 @@ def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any
         return pa.scalar(expression.value, _TYPES[expression.type])
     if isinstance(expression, Field):
         return column(expression).cast(_COLUMN_TYPES[expression.type]).cast(_TYPES[expression.type])
+    if expression.function in ("and", "or"):
+        return _guarded(expression, column)
     arguments = [evaluate(argument, column) for argument in expression.arguments]
     try:
         return _FUNCTIONS[expression.function](expression, *arguments)
@@ -55,6 +57,20 @@ def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any
             f"it happened in {expression.function} of {expression.type} values.",
             "guard the condition against such values, or convert the columns to a wider type.",
         ) from None
+
+
+def _guarded(expression: Call, column: Callable[[Field], pa.Array]) -> Any:
+    """AND and OR: the right side is computed only for rows the left side leaves open, so it can guard it."""
+    left = evaluate(expression.arguments[0], column)
+    decided = expression.function == "or"
+    combine = pc.or_kleene if decided else pc.and_kleene
+    if isinstance(left, pa.Scalar):
+        return left if left.as_py() is decided else combine(left, evaluate(expression.arguments[1], column))
+    still_open = pc.fill_null(pc.not_equal(left, decided), True)
+    right = evaluate(expression.arguments[1], lambda field: column(field).filter(still_open))
+    if isinstance(right, pa.Scalar):
+        return combine(left, right)
+    return combine(left, pc.replace_with_mask(pa.nulls(len(left), pa.bool_()), still_open, right))
 
 
 def is_true(values: Any, rows: int) -> Any:
@@ -136,8 +152,6 @@ def _converted(call: Call, value: Any) -> Any:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "and": lambda _, left, right: pc.and_kleene(left, right),
-    "or": lambda _, left, right: pc.or_kleene(left, right),
     "not": lambda _, value: pc.invert(value),
     "isnull": lambda _, value: pc.is_null(value),
     "=": lambda _, left, right: _equal(left, right),

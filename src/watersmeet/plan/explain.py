@@ -18,7 +18,7 @@ def explain(plan: Plan) -> str:
     """
     tree = operators(plan.root)
     found = layouts(plan)
-    lines = [_title(plan, tree), *_streams(plan.query), *_before(plan.query)]
+    lines = [_title(plan, tree), *_streams(plan.query), *_by_windows(plan.query), *_before(plan.query)]
     for number, operator in enumerate(tree, 1):
         lines += _operator(plan, tree, number, operator, found[operator])
     return "\n".join([*lines, *_storage(plan, tree), *_after(plan.query)])
@@ -47,6 +47,12 @@ def _alive(stream: Stream, reach: int | None) -> str:
         why = "" if length == stream.window else ", from the conditions on time"
         limits.append(f"alive {describe_duration(length)} after {stream.time}{why}")
     return ", ".join(limits)
+
+
+def _by_windows(query: JoinQuery) -> list[str]:
+    if not query.by_windows:
+        return []
+    return ["seen to by these windows", *(f"  {text}" for text in query.by_windows)]
 
 
 def _before(query: JoinQuery) -> list[str]:
@@ -85,7 +91,8 @@ def _operator(
     names = [_name(plan.query, tree, part) for part in operator.inputs]
     width = max(map(len, names))
     key = _key(plan.query, operator)
-    heading = f"operator {number} on {key}: " if len(tree) > 1 else ""
+    by = f"on {key}" if key else "without a key"
+    heading = f"operator {number} {by}: " if len(tree) > 1 else ""
     lines = [f"{heading}arriving rows visit"]
     lines += [
         f"  {names[path.head]:<{width}}  {_path(plan.query, operator, path, names)}"

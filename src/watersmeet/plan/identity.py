@@ -12,7 +12,7 @@ from typing import Any
 
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import Operator, Plan, Source, operators
-from watersmeet.query import JoinQuery
+from watersmeet.query import JoinQuery, RowWindow
 
 # Raise it when the layout of runs, the key encoding or the key hash changes.
 FORMAT_VERSION = 1
@@ -39,16 +39,21 @@ def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str
 
 
 def _window(query: JoinQuery, stream: int) -> str:
-    reach = query.reaches[stream]
-    rows = query.streams[stream].window
-    return f"{reach} us" if reach is not None else str(rows)
+    reach, window = query.reaches[stream], query.streams[stream].window
+    limits = [str(window)] if isinstance(window, RowWindow) else []
+    return ", ".join(limits if reach is None else [*limits, f"{reach} us"])
 
 
 def _conditions(query: JoinQuery, part: Source | Operator) -> list[str]:
-    """What rows had to fulfil to be stored."""
+    """What rows had to fulfil to be stored; a row without a value that must equal another is not."""
     filters = [f.text for f in query.filters if f.stream in part.streams]
-    below = operators(part)
-    return filters + [query.conditions[n].text for operator in below for n in operator.conditions]
+    equalities = [
+        " = ".join(member.text for member in attribute.members if member is not None)
+        for attribute in query.attributes
+        if set(attribute.streams) & set(part.streams)
+    ]
+    below = [query.conditions[n].text for operator in operators(part) for n in operator.conditions]
+    return [*filters, *equalities, *below]
 
 
 def _described(query: JoinQuery, ref: Ref, part: Source | Operator) -> list[str]:
@@ -77,13 +82,13 @@ def difference(stored: str, current: str) -> str:
         return f"the streams were {', '.join(old_names)} and are now {', '.join(new_names)}"
     for before, after in zip(old["streams"], new["streams"], strict=True):
         name = before["name"]
-        for what in ("window", "time", "conditions"):
-            if before[what] != after[what]:
-                was, now = (", ".join(side[what]) or "none" for side in (before, after))
-                return f'{_CALLED[what]} of stream "{name}" was {was} and is now {now}'
         if before["key"] != after["key"]:
             old_key, new_key = _columns(before["key"]), _columns(after["key"])
             return f'the key of stream "{name}" was {old_key} and is now {new_key}'
+        for what in ("window", "time", "conditions"):
+            if before[what] != after[what]:
+                was, now = ("; ".join(side[what]) or "none" for side in (before, after))
+                return f'{_CALLED[what]} of stream "{name}" was {was} and is now {now}'
         if [column for column in after["columns"] if column in before["columns"]] != before["columns"]:
             return (
                 f'the stored columns of stream "{name}" were {_columns(before["columns"])} '

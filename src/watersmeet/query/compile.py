@@ -11,6 +11,7 @@ from watersmeet.query.expression import Call, Constant, Expression, Field, NotCo
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import resolve
 
+_DAY_US = 86_400_000_000
 _OPERATORS: dict[type[exp.Expression], str] = {
     exp.And: "and",
     exp.Or: "or",
@@ -47,8 +48,18 @@ _COLUMN_TYPES = (
 )
 
 
-def compile_tree(tree: exp.Expression, streams: Sequence[Stream], text: str, *, ansi: bool) -> Expression:
+def compile_tree(
+    tree: exp.Expression, streams: Sequence[Stream], text: str, *, ansi: bool, fixed_zone: bool = True
+) -> Expression:
     """The typed expression of a syntax tree.
+
+    Args:
+        tree: What to compile.
+        streams: Whose columns it mentions.
+        text: What it was read from.
+        ansi: Whether overflows and divisions by zero are errors, as `spark.sql.ansi.enabled` says.
+        fixed_zone: Whether every day of the session's time zone has 24 hours. Where clocks change, Spark
+            calculates with days of the calendar.
 
     Raises:
         NotCompiled: It is outside the part of SQL the kernel evaluates.
@@ -80,11 +91,24 @@ def compile_tree(tree: exp.Expression, streams: Sequence[Stream], text: str, *, 
         if operator is None:
             raise NotCompiled(f"{node.key.upper()}")
         made = call(operator, *[read(part) for part in (node.this, node.args.get("expression")) if part])
+        if not fixed_zone and _by_calendar(made):
+            raise NotCompiled("arithmetic with days in a time zone whose clocks change")
         if not ansi and operator in _ARITHMETIC and made.type not in ("timestamp", "interval"):
             raise NotCompiled("arithmetic while spark.sql.ansi.enabled is false")
         return made
 
     return read(tree)
+
+
+def _by_calendar(made: Call) -> bool:
+    """Whether Spark looks at the calendar: for differences of timestamps, and to add a day or more."""
+    kinds = [argument.type for argument in made.arguments]
+    if made.function not in ("+", "-") or "timestamp" not in kinds:
+        return False
+    intervals = [argument for argument in made.arguments if argument.type == "interval"]
+    return not all(
+        isinstance(argument, Constant) and abs(int(argument.value)) < _DAY_US for argument in intervals
+    ) or kinds == ["timestamp", "timestamp"]
 
 
 def _any(options: list[Call]) -> Call:

@@ -42,6 +42,7 @@ class JoinQuery:
         conditions: Conditions the kernel evaluates.
         afterwards: Conditions Spark evaluates on the results.
         outputs: The result's columns when it is flat; None for one struct per stream and the result time.
+        by_windows: Conditions that hold for all rows that are alive together, so nobody has to judge them.
     """
 
     streams: tuple[Stream, ...]
@@ -52,6 +53,7 @@ class JoinQuery:
     conditions: tuple[Condition, ...] = ()
     afterwards: tuple[Afterwards, ...] = ()
     outputs: tuple[Output, ...] | None = None
+    by_windows: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,9 +87,9 @@ def join_query(
         found.attributes[:0] = shared_key(streams, keys)
     if not cross:
         _refuse_cross_product(found)
-    apart = _distances(streams, found.conditions)
+    apart = _distances(found)
     reaches = tuple(apart.reach(stream) for stream in range(len(streams)))
-    _refuse_unlimited(streams, reaches, apart)
+    _refuse_unlimited(found, reaches, apart)
     chosen = select
     if chosen is not None and not isinstance(chosen, Selection):
         chosen = select_columns(streams, chosen)
@@ -100,6 +102,7 @@ def join_query(
         tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
         tuple(found.afterwards),
         None if chosen is None else chosen.outputs,
+        tuple(dict.fromkeys(c.text for c in found.conditions if _implied(c, reaches))),
     )
 
 
@@ -164,8 +167,9 @@ def _refuse_cross_product(found: Predicates) -> None:
     )
 
 
-def _distances(streams: Sequence[Stream], conditions: Sequence[Condition]) -> Distances:
-    bounds = [bound for condition in conditions for bound in condition.bounds]
+def _distances(found: Predicates) -> Distances:
+    bounds = [*found.bounds, *(bound for condition in found.conditions for bound in condition.bounds)]
+    streams = found.streams
     for earlier, stream in enumerate(streams):
         if isinstance(stream.window, timedelta):
             reason = f'the window of "{stream.name}"'
@@ -174,15 +178,23 @@ def _distances(streams: Sequence[Stream], conditions: Sequence[Condition]) -> Di
     return distances(len(streams), bounds)
 
 
-def _refuse_unlimited(streams: Sequence[Stream], reaches: Sequence[int | None], apart: Distances) -> None:
-    for stream, (spec, reach) in enumerate(zip(streams, reaches, strict=True)):
-        if reach is None and not isinstance(spec.window, RowWindow):
-            other = streams[apart.most_us[stream].index(None)]
+def _refuse_unlimited(found: Predicates, reaches: Sequence[int | None], apart: Distances) -> None:
+    for number, (stream, reach) in enumerate(zip(found.streams, reaches, strict=True)):
+        if reach is None and not isinstance(stream.window, RowWindow):
+            other = found.streams[apart.most_us[number].index(None)]
+            unread = [
+                f'"{rest.text}" does not help, since the kernel has no {rest.reason}.'
+                for rest in found.afterwards
+                if (number, stream.time) in rest.columns
+            ]
+            because = (
+                f'it has no window, and no condition says how much later a row of "{other.name}" may be.'
+            )
             raise InvalidQuery(
-                f'rows of stream "{spec.name}" would have to be kept for ever',
-                f'it has no window, and no condition says how much later a row of "{other.name}" may be.',
+                f'rows of stream "{stream.name}" would have to be kept for ever',
+                " ".join([because, *unread]),
                 f'give it a window, or a condition such as "{other.name}.{other.time} <= '
-                f'{spec.name}.{spec.time} + INTERVAL 10 MINUTES".',
+                f'{stream.name}.{stream.time} + INTERVAL 10 MINUTES".',
             )
 
 

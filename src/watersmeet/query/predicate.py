@@ -10,6 +10,7 @@ anything else        levenshtein(a.s, b.s) < 3   a Spark filter on the results
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -44,6 +45,10 @@ class Types(Protocol):
     @property
     def ansi(self) -> bool:
         """Whether overflows and divisions by zero are errors."""
+
+    @property
+    def fixed_zone(self) -> bool:
+        """Whether every day of the session's time zone has 24 hours."""
 
     def of_key(self, stream: Stream, text: str) -> Column:
         """The type of an expression over one stream."""
@@ -88,6 +93,7 @@ class Predicates:
     attributes: list[Attribute] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     afterwards: list[Afterwards] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
 
     def groups(self) -> Iterable[frozenset[int]]:
         """The sets of streams that some condition links."""
@@ -116,6 +122,10 @@ def sort_predicates(streams: Sequence[Stream], texts: Sequence[str], types: Type
                 _add_filter(found, linked.pop(), conjunct.text, types)
             elif (pair := _equality(conjunct, streams, types)) is not None:
                 equal.join(*pair)
+                with suppress(NotCompiled):
+                    found.bounds += (
+                        bounds_of(_compiled(conjunct, streams, types), streams, conjunct.text) or ()
+                    )
             else:
                 _add_condition(found, conjunct, columns, types)
     for members, kind in equal.classes():
@@ -139,11 +149,15 @@ def _add_filter(found: Predicates, stream: int, text: str, types: Types) -> None
         found.filters.append(Filter(stream, text))
 
 
+def _compiled(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> Expression:
+    return compile_tree(conjunct.tree, streams, conjunct.text, ansi=types.ansi, fixed_zone=types.fixed_zone)
+
+
 def _add_condition(
     found: Predicates, conjunct: Conjunct, columns: tuple[tuple[int, str], ...], types: Types
 ) -> None:
     try:
-        whole = compile_tree(conjunct.tree, found.streams, conjunct.text, ansi=types.ansi)
+        whole = _compiled(conjunct, found.streams, types)
     except NotCompiled as reason:
         types.refuse_untyped(found.streams, conjunct.text)
         found.afterwards.append(Afterwards(conjunct.text, columns, str(reason)))
@@ -168,6 +182,8 @@ def _equality(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> tu
     ends: list[tuple[int, Member, Column]] = []
     for text in texts:
         tree = read_tree(text)
+        if tree is None:
+            return None
         linked = mentioned(tree, streams, text)
         if len({stream for stream, _ in linked}) != 1:
             return None

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Member
 from watersmeet.query.shared_key import names
 from watersmeet.query.sql import SqlItem
 from watersmeet.query.stream import RESULT_TIME, Stream
-from watersmeet.query.syntax import mentioned, read_tree
+from watersmeet.query.syntax import is_column, mentioned, read_tree
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the result: an expression over ``stream.column``, and its name; None leaves it to Spark."""
+    """A column of the result: an expression over ``stream.column``, and its name; None leaves it to Spark.
+
+    `chosen` names were given by the user and stay as they are.
+    """
 
     text: str
     name: str | None
+    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +69,45 @@ def select_items(streams: Sequence[Stream], items: Sequence[SqlItem]) -> Selecti
     for item in items:
         if item.text.lower() == RESULT_TIME:
             outputs.append(Output(RESULT_TIME, item.name or RESULT_TIME))
-            continue
-        if item.text.endswith(".*"):
-            owner = item.text.removesuffix(".*").strip().lower()
-            found = [i for i, stream in enumerate(streams) if stream.name.lower() == owner]
-            if not found:
-                raise InvalidQuery(
-                    f'"{item.text}" names no stream of the query',
-                    "",
-                    f"the streams are {choices(stream.name for stream in streams)}.",
-                )
-            every = [(found[0], name) for name in streams[found[0]].column_names]
+        elif item.text.endswith("*"):
+            every = _every_column(streams, item)
             outputs += [Output(Member.of_column(streams[i], name).text, name) for i, name in every]
             columns += every
-            continue
-        tree = read_tree(item.text)
-        mentions = mentioned(tree, streams, item.text)
-        alone = len(mentions) == 1 and tree.key == "column" and len(list(tree.find_all(type(tree)))) == 1
-        outputs.append(Output(item.text, item.name or (mentions[0][1] if alone else None)))
-        columns += mentions
+        else:
+            tree = read_tree(item.text)
+            if tree is None:
+                raise InvalidQuery(
+                    f'cannot read "{item.text}" in the SELECT list',
+                    "",
+                    "write columns and expressions, with AS.",
+                )
+            _refuse_aggregate(tree, item)
+            mentions = mentioned(tree, streams, item.text)
+            only = mentions[0][1] if is_column(tree) else None
+            outputs.append(Output(item.text, item.name or only, chosen=item.name is not None))
+            columns += mentions
     return Selection(_told_apart(outputs), _by_stream(streams, list(dict.fromkeys(columns))))
+
+
+def _every_column(streams: Sequence[Stream], item: SqlItem) -> list[tuple[int, str]]:
+    owner = item.text.removesuffix("*").strip().removesuffix(".").strip("` ").lower()
+    found = [number for number, stream in enumerate(streams) if stream.name.lower() == owner]
+    if not found:
+        raise InvalidQuery(
+            f'"{item.text}" names no stream of the query',
+            "a star that stands alone must be the whole list." if item.text == "*" else "",
+            f"write stream.*; the streams are {choices(stream.name for stream in streams)}.",
+        )
+    return [(found[0], name) for name in streams[found[0]].column_names]
+
+
+def _refuse_aggregate(tree: exp.Expression, item: SqlItem) -> None:
+    if tree.find(exp.AggFunc, exp.Window) is not None:
+        raise InvalidQuery(
+            f'"{item.text}" needs more than one result',
+            "a join returns its results one by one.",
+            "aggregate the DataFrame that comes back.",
+        )
 
 
 def kept_columns(streams: Sequence[Stream], chosen: Selection | None) -> tuple[tuple[str, ...], ...]:
@@ -93,12 +118,23 @@ def kept_columns(streams: Sequence[Stream], chosen: Selection | None) -> tuple[t
 def _told_apart(outputs: Sequence[Output]) -> tuple[Output, ...]:
     """A name that several columns share is told apart by the stream's name."""
     taken = [output.name.lower() for output in outputs if output.name]
-    return tuple(
-        Output(output.text, output.text.replace("`", "").replace(".", "_"))
-        if output.name and taken.count(output.name.lower()) > 1 and output.text != RESULT_TIME
-        else output
-        for output in outputs
-    )
+
+    def renamed(output: Output) -> Output:
+        shared = output.name is not None and taken.count(output.name.lower()) > 1
+        if not shared or output.chosen or output.text == RESULT_TIME:
+            return output
+        return Output(output.text, output.text.replace("`", "").replace(".", "_", 1))
+
+    apart = tuple(map(renamed, outputs))
+    names_given = [output.name.lower() for output in apart if output.name]
+    for name in names_given:
+        if names_given.count(name) > 1:
+            raise InvalidQuery(
+                f'two columns of the result would be called "{name}"',
+                "",
+                "give one of them another name with AS.",
+            )
+    return apart
 
 
 def _by_stream(streams: Sequence[Stream], columns: Sequence[tuple[int, str]]) -> tuple[tuple[str, ...], ...]:

@@ -10,6 +10,7 @@ same way as those of `wm.join`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.query.duration import parse_duration
-from watersmeet.query.syntax import depths, point_at
+from watersmeet.query.syntax import depths, point_at, without_comments
 from watersmeet.query.window import RowWindow, Window
 
 _SETTINGS = ("RANGE", "ROWS", "LATENESS", "TIME")
@@ -36,8 +37,14 @@ _OTHER_CLAUSES = (
     TokenType.LEFT,
     TokenType.RIGHT,
     TokenType.FULL,
+    TokenType.NATURAL,
     TokenType.DISTINCT,
 )
+
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+# A name after one of these can only be an alias.
+_BEFORE_ALIAS = (*_NAMES, TokenType.R_PAREN, TokenType.NUMBER, TokenType.STRING, TokenType.END)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,8 @@ def read_sql(text: str) -> SqlJoin:
     >>> [stream.name for stream in query.streams], query.conditions
     (['a', 't'], ('a.x = t.x',))
     """
-    tokens = _tokens(text)
+    plain = without_comments(text)
+    tokens = _tokens(plain)
     for token, depth in depths(tokens):
         if depth == 0 and token.token_type in _OTHER_CLAUSES:
             raise _wrong(
@@ -88,10 +96,12 @@ def read_sql(text: str) -> SqlJoin:
                 "apply it to the DataFrame that comes back.",
             )
     select, from_, where = _clauses(text, tokens)
-    items = tuple(_items(text, select))
-    streams, conditions, cross = _sources(text, from_)
+    items = tuple(_items(plain, select))
+    streams, conditions, cross = _sources(plain, from_)
     if where:
-        conditions.append(_slice(text, where))
+        conditions.append(_slice(plain, where))
+    elif any(token.token_type == TokenType.WHERE for token in tokens):
+        raise _wrong(text, tokens[-1], "WHERE is followed by nothing", "write a condition, or leave it out.")
     return SqlJoin(text, items, tuple(streams), tuple(conditions), cross)
 
 
@@ -120,11 +130,18 @@ def _clauses(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], 
 
 
 def _items(text: str, tokens: list[Token]) -> Iterator[SqlItem]:
+    end = 0
     for part in _split(tokens, (TokenType.COMMA,)):
         if not part:
-            raise InvalidQuery("the SELECT list has a gap", point_at(text, 0), "put a column between commas.")
+            place = next((token.start for token in tokens if token.start > end), len("SELECT"))
+            raise InvalidQuery(
+                "the SELECT list has a gap", point_at(text, place), "put a column between commas."
+            )
+        end = part[-1].end
         if len(part) > 2 and part[-2].token_type == TokenType.ALIAS:
             yield SqlItem(_slice(text, part[:-2]), part[-1].text)
+        elif len(part) > 1 and part[-1].token_type in _NAMES and part[-2].token_type in _BEFORE_ALIAS:
+            yield SqlItem(_slice(text, part[:-1]), part[-1].text)
         else:
             yield SqlItem(_slice(text, part), None)
 
@@ -142,12 +159,13 @@ def _sources(text: str, tokens: list[Token]) -> tuple[list[SqlStream], list[str]
 
 
 def _stream(text: str, tokens: list[Token]) -> SqlStream:
-    if not tokens or tokens[0].token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
+    if not tokens or not (tokens[0].token_type in _NAMES or _NAME.fullmatch(tokens[0].text)):
         place = tokens[0].start if tokens else len(text)
         raise InvalidQuery("the name of a stream is missing", point_at(text, place), _HINT)
     source, alias = tokens[0], tokens[0]
     found: dict[str, str | Window] = {}
     rest = iter(tokens[1:])
+    alias_follows = False
     for token in rest:
         if token.token_type == TokenType.L_BRACKET:
             inside = []
@@ -161,10 +179,11 @@ def _stream(text: str, tokens: list[Token]) -> SqlStream:
                     text, token, f'stream "{source.text}" has two of these settings', "leave one out."
                 )
             found[what] = value
-        elif token.token_type != TokenType.ALIAS:
-            if alias is not source:
+        elif token.token_type != TokenType.ALIAS or alias_follows:
+            if alias is not source or not (token.token_type in _NAMES or _NAME.fullmatch(token.text)):
                 raise _wrong(text, token, f'cannot read "{token.text}" after stream "{source.text}"', _HINT)
             alias = token
+        alias_follows = token.token_type == TokenType.ALIAS
     window, lateness, time = found.get("window"), found.get("lateness"), found.get("time")
     return SqlStream(
         source.text,

@@ -6,6 +6,7 @@ writing a tree out again as text would be one more place to change its meaning.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,11 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.stream import Stream
+
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
+_QUOTES = ("'", '"', "`")
+_COMMENT = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,7 @@ def read_conjuncts(text: str) -> Iterator[Conjunct]:
     >>> [part.text for part in read_conjuncts("a.x = b.x AND b.v BETWEEN 1 AND 2")]
     ['a.x = b.x', 'b.v BETWEEN 1 AND 2']
     """
+    text = without_comments(text)
     tokens = _tokens(text)
     start = 0
     for token in _top_level_ands(tokens):
@@ -44,12 +51,11 @@ def sides(conjunct: Conjunct) -> tuple[str, str] | None:
     """The two texts an equality compares; None for anything else."""
     if not isinstance(conjunct.tree, exp.EQ):
         return None
-    depth = 0
-    for token in _tokens(conjunct.text):
-        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
-        if depth == 0 and token.token_type == TokenType.EQ:
-            return conjunct.text[: token.start].strip(), conjunct.text[token.end + 1 :].strip()
-    return None
+    tokens = _tokens(conjunct.text)
+    equals = [token for token, depth in depths(tokens) if depth == 0 and token.token_type == TokenType.EQ]
+    if len(equals) != 1:
+        return None
+    return conjunct.text[: equals[0].start].strip(), conjunct.text[equals[0].end + 1 :].strip()
 
 
 def mentioned(tree: exp.Expression, streams: Sequence[Stream], text: str) -> list[tuple[int, str]]:
@@ -63,9 +69,12 @@ def is_column(tree: exp.Expression) -> bool:
     return isinstance(tree, exp.Column) and len(tree.parts) == 2
 
 
-def read_tree(text: str) -> exp.Expression:
-    """The syntax tree of one expression."""
-    return _parse(text, text)
+def read_tree(text: str) -> exp.Expression | None:
+    """The syntax tree of one expression; None for what is not a single value."""
+    try:
+        return _parse(text, text)
+    except InvalidQuery:
+        return None
 
 
 def resolve(column: exp.Column, streams: Sequence[Stream], text: str) -> tuple[int, str]:
@@ -134,14 +143,29 @@ def _top_level_ands(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
-    """Every token with the number of parentheses and CASEs around it."""
+    """Every token with the number of parentheses, brackets and CASEs around it."""
     depth = 0
+    before = None
     for token in tokens:
-        if token.token_type in (TokenType.L_PAREN, TokenType.CASE):
+        # After a dot it is the name of a column.
+        named = before is not None and before.token_type == TokenType.DOT
+        before = token
+        if token.token_type in _OPENING and not named:
             depth += 1
         yield token, depth
-        if token.token_type in (TokenType.R_PAREN, TokenType.END):
+        if token.token_type in _CLOSING and not named:
             depth -= 1
+
+
+def without_comments(text: str) -> str:
+    """The text with spaces for comments, so that every place stays where it is.
+
+    >>> without_comments("a.x = b.x -- more")
+    'a.x = b.x        '
+    """
+    return _COMMENT.sub(
+        lambda found: found[0] if found[0][0] in _QUOTES else re.sub(r"[^\n]", " ", found[0]), text
+    )
 
 
 def _conjunct(whole: str, part: str) -> Conjunct:

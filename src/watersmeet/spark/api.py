@@ -105,7 +105,14 @@ def join(
     return Query(query, choose_plan(query, buckets=buckets))
 
 
-def sql(text: str, *, buckets: int | None = None, **sources: DataFrame | Stream) -> Query:
+def sql(
+    text: str,
+    sources: Mapping[str, DataFrame | Stream] | None = None,
+    /,
+    *,
+    buckets: int | None = None,
+    **more: DataFrame | Stream,
+) -> Query:
     """Join streams with a query in SQL.
 
     A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]`` or ``[ROWS 1000]`` or
@@ -117,7 +124,8 @@ def sql(text: str, *, buckets: int | None = None, **sources: DataFrame | Stream)
         text: The query.
         buckets: As in `join`.
         sources: DataFrames by the names the query calls them, or streams made with `stream`, whose settings
-            hold where the query has none.
+            hold where the query has none. They may also be given by name.
+        more: Further sources.
 
     Example:
         >>> query = wm.sql(
@@ -130,11 +138,13 @@ def sql(text: str, *, buckets: int | None = None, **sources: DataFrame | Stream)
         ['amount', 'method']
     """
     parts = read_sql(text)
-    streams = [_sql_stream(text, part, sources) for part in parts.streams]
+    given = {**(sources or {}), **more}
+    streams = [_sql_stream(text, part, given) for part in parts.streams]
+    types = SparkTypes(streams)
     selected = select_items(streams, parts.items)
-    query = join_query(
-        streams, list(parts.conditions), selected, "inner", SparkTypes(streams), cross=parts.cross
-    )
+    for output in () if selected is None else selected.outputs:
+        types.refuse_untyped_value(output.text)
+    query = join_query(streams, list(parts.conditions), selected, "inner", types, cross=parts.cross)
     return Query(query, choose_plan(query, buckets=buckets))
 
 
@@ -151,7 +161,7 @@ def _sql_stream(text: str, part: SqlStream, sources: Mapping[str, DataFrame | St
             source,
             name=part.name,
             time=part.time or source.time,
-            window=part.window or source.window,
+            window=source.window if part.window is None else part.window,
             lateness=_duration(part.name, "lateness", part.lateness) if part.lateness else source.lateness,
         )
     time = part.time or _only_timestamp(part.source, source)

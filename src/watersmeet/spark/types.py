@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.query import Column, Stream
+from watersmeet.query.stream import RESULT_TIME
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_FIXED_ZONE = re.compile(r"Z|(?:Etc/)?(?:UTC|GMT|UT)?(?:[+-]\d[\d:]*)?|(?:Etc/)?(?:UCT|Zulu|Universal)")
 
 
 class SparkTypes:
@@ -22,29 +29,50 @@ class SparkTypes:
         conf = self._streams[0].source.sparkSession.conf
         return str(conf.get("spark.sql.ansi.enabled", "true")).lower() == "true"
 
+    @property
+    def fixed_zone(self) -> bool:
+        """Whether every day of the session's time zone has 24 hours."""
+        zone = self._streams[0].source.sparkSession.conf.get("spark.sql.session.timeZone", "UTC")
+        return bool(_FIXED_ZONE.fullmatch(zone))
+
     def of_key(self, stream: Stream, text: str) -> Column:
         """The type of an expression over one stream."""
-        from pyspark.errors import AnalysisException
+        from pyspark.errors import PySparkException
         from pyspark.sql import functions as F
 
         try:
             found = stream.source.alias(stream.name).select(F.expr(text)).schema.fields[0].dataType
-        except AnalysisException as error:
+        except PySparkException as error:
             raise _untyped(text, error) from None
         return Column(text, found.simpleString(), not_a_key(found))
 
     def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
         """Raise InvalidQuery if a text is not a condition over these streams."""
-        from pyspark.errors import AnalysisException
+        from pyspark.errors import PySparkException
         from pyspark.sql import functions as F
-        from pyspark.sql.types import StructField, StructType
 
-        schema = StructType([StructField(stream.name, stream.source.schema) for stream in streams])
         try:
-            empty = streams[0].source.sparkSession.createDataFrame([], schema)
-            _ = empty.filter(F.expr(text)).schema
-        except AnalysisException as error:
+            _ = self._empty(streams).filter(F.expr(text)).schema
+        except PySparkException as error:
             raise _untyped(text, error) from None
+
+    def refuse_untyped_value(self, text: str) -> None:
+        """Raise InvalidQuery if a text has no value over the streams and the result time."""
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as F
+
+        try:
+            _ = self._empty(self._streams).select(F.expr(text)).schema
+        except PySparkException as error:
+            raise _untyped(text, error) from None
+
+    def _empty(self, streams: Sequence[Stream]) -> DataFrame:
+        from pyspark.sql.types import StructField, StructType, TimestampType
+
+        fields = [StructField(stream.name, stream.source.schema) for stream in streams]
+        schema = StructType([*fields, StructField(RESULT_TIME, TimestampType())])
+        spark: SparkSession = streams[0].source.sparkSession
+        return spark.createDataFrame([], schema)
 
 
 def _untyped(text: str, error: Exception) -> InvalidQuery:
@@ -52,7 +80,7 @@ def _untyped(text: str, error: Exception) -> InvalidQuery:
     return InvalidQuery(
         f'Spark cannot make sense of "{text}"',
         f"{reason}",
-        "a condition compares columns of fitting types and is true or false; cast where types differ.",
+        "use functions Spark knows and cast where types differ; a condition must be true or false.",
     )
 
 

@@ -1,0 +1,100 @@
+"""What conditions are taken for: keys, bounds on time, filters, conditions of the kernel, work for Spark.
+
+Would catch: an equality that is not used as a key, a bound that is missed, a text cut at the wrong place.
+"""
+
+from datetime import timedelta
+
+import pytest
+
+from harness.kernel import ColumnsOnly
+from watersmeet.errors import InvalidQuery
+from watersmeet.query import Column, JoinQuery, Stream
+from watersmeet.query.join import join_query
+
+MINUTE = timedelta(minutes=1)
+SECOND = 1_000_000
+
+
+class Guessing(ColumnsOnly):
+    """Every key expression is a bigint, or a timestamp if it mentions one."""
+
+    def of_key(self, stream: Stream, text: str) -> Column:
+        return Column(text, "timestamp" if ".ts" in text else "bigint")
+
+
+class WithClockChanges(Guessing):
+    fixed_zone = False
+
+
+def query(*on: str, window: timedelta | None = MINUTE, types: ColumnsOnly | None = None) -> JoinQuery:
+    names = ("ts", "timestamp"), ("x", "bigint"), ("end", "bigint"), ("case", "bigint"), ("v", "bigint")
+    columns = tuple(Column(name, kind) for name, kind in names)
+    streams = [Stream(name, columns, "ts", window) for name in ("a", "b")]
+    return join_query(streams, list(on), ["a.x"], "inner", types or Guessing())
+
+
+def labels(made: JoinQuery) -> list[str]:
+    return [attribute.label for attribute in made.attributes]
+
+
+def test_columns_named_like_keywords() -> None:
+    assert labels(query("a.end = b.end AND a.case = b.case AND a.x = b.x")) == ["end", "case", "x"]
+
+
+def test_comments_are_no_part_of_a_key() -> None:
+    made = query("a.x = b.v + 1 -- more = less\nAND /* AND a.end = b.end */ a.v = b.v")
+    assert labels(made) == ["a.x = b.v + 1", "v"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["CASE WHEN a.v = 0 THEN 1 ELSE 2 END = b.x", "lower('=') = 'x' OR a.x = b.x", "(a.x, a.v) = (b.x, b.v)"],
+)
+def test_equalities_are_split_where_they_compare(text: str) -> None:
+    made = query(text)
+    assert labels(made) == (["CASE WHEN a.v = 0 THEN 1 ELSE 2 END = b.x"] if text.startswith("CASE") else [])
+    assert len(made.attributes) + len(made.conditions) + len(made.afterwards) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reaches"),
+    [
+        ("a.ts = b.ts", (0, 0)),
+        ("b.ts = a.ts + INTERVAL 2 SECONDS", (2 * SECOND, 0)),
+        ("b.ts - a.ts BETWEEN INTERVAL 1 SECOND AND INTERVAL 3 SECONDS", (3 * SECOND, 0)),
+        ("abs(a.ts - b.ts) < INTERVAL 1 SECOND", (SECOND - 1, SECOND - 1)),
+        ("greatest(a.ts, b.ts) <= least(a.ts, b.ts) + INTERVAL 1 SECOND", None),
+        (
+            "a.ts <= least(b.ts, b.ts + INTERVAL 1 SECOND) AND b.ts <= a.ts + INTERVAL 1 DAY",
+            (86400 * SECOND, 0),
+        ),
+    ],
+)
+def test_windows_from_conditions_on_time(text: str, reaches: tuple[int, int] | None) -> None:
+    if reaches is None:
+        with pytest.raises(InvalidQuery, match="kept for ever"):
+            query(text, window=None)
+    else:
+        assert query(text, window=None).reaches == reaches
+
+
+@pytest.mark.parametrize(
+    "texts", [("a.ts = b.ts", "a.ts > b.ts"), ("a.ts = b.ts + INTERVAL 1 SECOND", "a.ts <= b.ts")]
+)
+def test_contradictions_are_named(texts: tuple[str, str]) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        query(*texts)
+    assert all(text in caught.value.detail for text in texts)
+
+
+def test_where_clocks_change_days_are_left_to_spark() -> None:
+    """Spark adds days of the calendar there, and a day may have 23 or 25 hours."""
+    zone = WithClockChanges()
+    day = query("b.ts <= a.ts + INTERVAL 1 DAY", "a.x = b.x", types=zone)
+    assert [rest.text for rest in day.afterwards] == ["b.ts <= a.ts + INTERVAL 1 DAY"]
+    assert query("b.ts - a.ts < INTERVAL 1 HOUR", "a.x = b.x", types=zone).afterwards
+    assert query("b.ts <= a.ts + INTERVAL 23 HOURS", "a.x = b.x", types=zone).afterwards == ()
+    with pytest.raises(InvalidQuery) as caught:
+        query("b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 DAY", "a.x = b.x", window=None, types=zone)
+    assert "clocks change" in caught.value.detail
