@@ -20,7 +20,6 @@ from harness.graphs import (
     band,
     equality,
     in_batches,
-    less,
     near,
     not_after_all_others,
     on_time,
@@ -55,10 +54,6 @@ QUERIES = {
         (4, 6, 5, 4),
         (equality(0, "x", 1, "x"), equality(2, "y", 3, "y"), equality(1, "z", 2, "z"), near(0, 3, 1)),
     ),
-    "star on one key and another": GraphQuery(
-        (5, 5, 4, 6),
-        (equality(0, "x", 1, "x"), equality(0, "x", 2, "y"), equality(0, "z", 3, "z"), less(1, "v", 3)),
-    ),
     "cycle with a check": GraphQuery(
         (5, None, 4),
         (
@@ -79,7 +74,6 @@ QUERIES = {
     "windows of rows below another operator": GraphQuery(
         (5, LastRows(70), LastRows(90)), (equality(0, "x", 1, "x"), equality(1, "y", 2, "z"), near(0, 2, 2))
     ),
-    "no key at all": GraphQuery((1, 1), (band(0, 1, 1, 0), near(0, 1, 0))),
 }
 
 
