@@ -9,14 +9,17 @@ WARM := $(VENV)/.warm
 PYTHON ?=
 export PYTHON
 
-# Extra arguments for demo, test and bench-keyed, as in: make test ARGS="-k java"
+# Extra arguments for demo, test, bench-keyed and real, as in: make test ARGS="-k java"
 ARGS ?=
+
+# The folder with the data sets of real.
+DATA ?=
 
 # Starts the recipes that run Spark. The setup has made sure of Java, so this only looks it up.
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test lint format types check bench-keyed clean
+.PHONY: help setup java demo test lint format types check bench-keyed bench-adaptive bench-planning real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +61,23 @@ check: lint types test ## All that the continuous integration checks
 
 bench-keyed: setup ## Run the keyed benchmark
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.keyed $(ARGS)
+
+bench-adaptive: setup ## Run the benchmark with rates that change: fixed orders against the adapting one
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.adaptive $(ARGS)
+
+bench-planning: setup ## Time the planner, and compare its predictions with a run
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.planning $(ARGS)
+
+ifneq ($(DATA),)
+real: setup ## Join real data in full, against DuckDB: make real DATA=<folder>
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.real "$(DATA)" $(ARGS)
+else
+real:
+	@echo 'Say where the data is: make real DATA=<folder>' >&2
+	@echo 'or, for some of the joins: make real DATA=<folder> ARGS="--only G2,F1 --batches 4"' >&2
+	@echo 'It names the files that the folder should have and has not.' >&2
+	@exit 2
+endif
 
 clean: ## Remove .venv, caches and compiled kernels
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

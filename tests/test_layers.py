@@ -23,15 +23,16 @@ BELOW = {
     "plan": {"query", "stats"},
     "cost": {"query", "stats", "plan"},
     "optimize": {"query", "stats", "plan", "cost"},
-    "kernel": {"query", "plan"},
+    "kernel": {"query", "stats", "plan"},
     "sim": {"query", "stats", "plan", "cost", "optimize", "kernel"},
-    "spark": {"query", "stats", "plan", "cost", "optimize", "kernel"},
+    "spark": {"query", "stats", "plan", "cost", "optimize", "kernel", "java"},
 }
 # How a person reaches it: these may import everything.
 ON_TOP = {"lab", "demo", "jobs", "terminal", "dashboard", "cli", "__main__"}
 # Files beside the layers: what of the layers they may import.
-BESIDE = {"errors": set(), "java": set(), "__init__": {"query", "spark"}}
-USES_SPARK = {"spark"} | ON_TOP
+BESIDE = {"errors": set(), "java": set(), "__init__": {"query", "spark", "stats"}}
+# The lab runs Spark's own joins beside ours.
+USES_SPARK = {"spark", "lab"}
 
 
 def modules() -> list[Path]:

@@ -9,14 +9,20 @@ Example:
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.query.window import rows
-from watersmeet.spark.api import Query, join, sql, stream
+from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.metrics import metrics
+from watersmeet.spark.query import Query
 from watersmeet.spark.settings import recommended_settings
+from watersmeet.stats import Figure, Frequencies, Statistics
+from watersmeet.stats.given import statistics
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Figure",
+    "Frequencies",
     "Query",
+    "Statistics",
     "WatersmeetError",
     "__version__",
     "join",
@@ -24,5 +30,6 @@ __all__ = [
     "recommended_settings",
     "rows",
     "sql",
+    "statistics",
     "stream",
 ]

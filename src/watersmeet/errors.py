@@ -45,6 +45,14 @@ class InvalidQuery(WatersmeetError, ValueError):
     """The streams are fine one by one, but cannot be joined as asked."""
 
 
+class InvalidStatistics(WatersmeetError, ValueError):
+    """Figures about the data that cannot be true."""
+
+
+class InvalidPlanning(WatersmeetError, ValueError):
+    """An optimizer, a cost model or a budget that does not exist, or a plan that could not run."""
+
+
 class InvalidSettings(WatersmeetError, ValueError):
     """Spark is configured in a way that would lose results or cannot hold the state."""
 

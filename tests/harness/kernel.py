@@ -20,7 +20,7 @@ from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.operator import Kernel as OperatorKernel
 from watersmeet.kernel.run import Rows
-from watersmeet.optimize import choose_plan
+from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan, ProbePath
 from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, Stream

@@ -26,6 +26,7 @@ time = "ts"
 window = "10 minutes"
 lateness = "30 seconds"
 options = { maxFilesPerTrigger = 1, multiLine = true }
+statistics = { rate = 100, distinct = 5000 }
 
 [streams.clicks]
 format = "kafka"
@@ -37,6 +38,11 @@ max_future = "none"
 on = "id"
 select = ["orders.id"]
 buckets = 4
+
+[planning]
+batch = "20 seconds"
+optimizer = "by_rank"
+adaptive = false
 
 [sink]
 format = "parquet"
@@ -70,6 +76,9 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
     assert (job.on, job.select, job.buckets, job.sql) == (["id"], ["orders.id"], 4, None)
     assert (job.sink.path, job.checkpoint, job.trigger) == ("/out", "s3://bucket/checkpoint", "10 seconds")
     assert (job.cores, job.spark) == (2, {"spark.driver.memory": "4g"})
+    assert (job.planning.optimizer, job.planning.adaptive) == ("by_rank", False)
+    assert job.planning.statistics.of("orders").rate.value == 100
+    assert job.planning.statistics.batch_seconds.value == 20
 
 
 @pytest.mark.parametrize(
@@ -94,6 +103,11 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
         ("[sink]", "[sank]", 'the file: unknown setting "sank"; did you mean "sink"?'),
         ("{ maxFilesPerTrigger = 1, multiLine = true }", "[1]", "[streams.orders] options must be a table"),
         ("cores = 2", "cores = -2", "[run] cores must be a positive whole number"),
+        ("rate = 100", "rate = -1", '[planning] rate of stream "orders" is not a number from zero up'),
+        ('"by_rank"', '"magic"', '[planning] there is no optimizer "magic"'),
+        ("adaptive = false", "adaptive = 3", "[planning] adaptive must be true or false"),
+        ('"20 seconds"', '"soon"', '[planning] batch: cannot read "soon" as a duration'),
+        ("{ rate = 100, distinct = 5000 }", "7", "[planning]"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(tmp_path: Path, old: str, new: str, mistake: str) -> None:

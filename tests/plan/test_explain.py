@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from harness.kernel import ColumnsOnly
-from watersmeet.optimize import choose_plan
+from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.join import join_query

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.kernel import ColumnsOnly
-from watersmeet.optimize import choose_plan
+from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan.identity import difference, identity
 from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, RowWindow, Stream

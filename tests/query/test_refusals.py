@@ -11,7 +11,7 @@ import pytest
 
 from harness.kernel import ColumnsOnly
 from watersmeet.errors import InvalidQuery, InvalidStream, WatersmeetError
-from watersmeet.optimize import choose_plan
+from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import ProbePath
 from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.duration import parse_duration

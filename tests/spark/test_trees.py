@@ -26,7 +26,7 @@ from harness.tree import Tree
 from oracles import graph
 from oracles.graph import Event, Events, LastRows
 from oracles.reference import assert_same_rows, watermarks
-from watersmeet.optimize import choose_plan
+from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan
 from watersmeet.plan.plan import operators
 from watersmeet.query.join import join_query

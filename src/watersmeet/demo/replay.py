@@ -6,15 +6,13 @@ import os
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from watersmeet.demo.scenario import Feed, Scenario
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from watersmeet.spark.endpoints import Endpoint, read_stream
 
 
 def write_files(scenario: Scenario, folder: Path) -> None:
@@ -34,9 +32,7 @@ def write_files(scenario: Scenario, folder: Path) -> None:
             os.utime(path, (oldest + number, oldest + number))
 
 
-def read_stream(spark: SparkSession, feed: Feed, folder: Path) -> DataFrame:
+def read_feed(spark: Any, feed: Feed, folder: Path) -> Any:
     """A streaming DataFrame that takes one file in each batch."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    schema = from_arrow_schema(feed.rows.schema)
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / feed.name))
+    files = Endpoint("parquet", str(folder / feed.name), {"maxFilesPerTrigger": "1"})
+    return read_stream(spark, feed.name, files, spark.read.parquet(files.path).schema)

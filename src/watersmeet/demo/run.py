@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pyarrow as pa
 
 from watersmeet.demo.answer import check
-from watersmeet.demo.replay import read_stream, write_files
+from watersmeet.demo.replay import read_feed, write_files
 from watersmeet.demo.scenario import Scenario
 from watersmeet.demo.screen import FIRST_RESULTS, Screen
 from watersmeet.plan.plan import DEFAULT_BUCKETS
-from watersmeet.spark.api import Query, join, stream
+from watersmeet.spark.api import join, stream
+from watersmeet.spark.query import Query
+from watersmeet.spark.session import spark_session, workspace
 from watersmeet.terminal.interrupts import Interrupts, interrupts
 from watersmeet.terminal.progress import Progress
-from watersmeet.terminal.session import SparkFailed, essence, spark_session, workspace
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_POLL_SECONDS = 0.25
+from watersmeet.terminal.watch import watch
 
 
 def run(scenario: Scenario, cores: int | None = None) -> bool:
@@ -34,7 +30,7 @@ def run(scenario: Scenario, cores: int | None = None) -> bool:
 
     Raises:
         watersmeet.terminal.interrupts.Interrupted: Somebody stopped it.
-        watersmeet.terminal.session.SparkFailed: Spark did not start, or the query failed.
+        watersmeet.spark.session.SparkFailed: Spark did not start, or the query failed.
     """
     screen = Screen()
     screen.introduce(scenario)
@@ -53,11 +49,11 @@ def run(scenario: Scenario, cores: int | None = None) -> bool:
     return _conclude(scenario, progress, answer, screen)
 
 
-def _query(scenario: Scenario, spark: SparkSession, folder: Path) -> Query:
+def _query(scenario: Scenario, spark: Any, folder: Path) -> Query:
     streams = [
         stream(
             feed.name,
-            read_stream(spark, feed, folder / "streams"),
+            read_feed(spark, feed, folder / "streams"),
             time=scenario.time,
             window=scenario.window,
             lateness=feed.lateness,
@@ -75,7 +71,7 @@ def _execute(
     """Run the join over everything there is; returns its results in the order they came."""
     answer: dict[int, pa.Table] = {}
 
-    def keep(batch: DataFrame, number: int) -> None:
+    def keep(batch: Any, number: int) -> None:
         # A batch that is repeated replaces its first attempt.
         answer[number] = batch.toArrow()
 
@@ -83,19 +79,7 @@ def _execute(
     running = (
         writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
     )
-    try:
-        active = True
-        while active:
-            interrupted.check()
-            time.sleep(_POLL_SECONDS)
-            active = running.isActive  # asked before the progress, so that the last batch is not missed
-            if progress.update(running):
-                screen.batch_ended(progress)
-        progress.ended = time.monotonic()
-        if error := running.exception():
-            raise SparkFailed("the query failed", essence(str(error)))
-    finally:
-        running.stop()
+    watch(running, progress, interrupted, screen.batch_ended)
     return pa.concat_tables([answer[number] for number in sorted(answer)])
 
 

@@ -30,6 +30,10 @@ def register_explain(add_parser: AddParser) -> None:
     parser = add_parser("explain", help="show the plan of a job file", description=text)
     parser.set_defaults(run=_explain)
     parser.add_argument("job", type=Path, help="the job file, in TOML")
+    parser.add_argument("--verbose", action="store_true", help="also what else was considered")
+    parser.add_argument(
+        "--form", choices=("text", "json", "mermaid"), default="text", help="how to show it (default text)"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -53,5 +57,5 @@ def _explain(arguments: argparse.Namespace) -> int:
     from watersmeet.jobs.job import read_job
     from watersmeet.jobs.runner import explain_job
 
-    print(explain_job(read_job(arguments.job)))
+    print(explain_job(read_job(arguments.job), verbose=arguments.verbose, form=arguments.form))
     return 0

@@ -7,9 +7,13 @@ schema = "id BIGINT, ts TIMESTAMP"
 time = "ts"
 window = "10 minutes"                 or { rows = 100, per_key = true }
 lateness = "30 seconds"
+statistics = { rate = 100, distinct = 5000 }   what is known about it
 
 [query]
 on = ["orders.id = payments.order_id"]     or sql = "SELECT ..."
+
+[planning]
+batch = "10 seconds"                  the event time of a batch, for predictions
 
 [sink]
 format = "parquet"                    any format Spark writes as a stream, or "console"
@@ -28,19 +32,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from watersmeet.errors import WatersmeetError
 from watersmeet.jobs.settings import InvalidJob, Table
+from watersmeet.optimize.planning import Planning
 from watersmeet.query import RowWindow, parse_duration
+from watersmeet.spark.endpoints import Endpoint
+from watersmeet.stats.given import statistics
 
 AVAILABLE_NOW = "available now"
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A source or a sink of Spark."""
-
-    format: str
-    path: str | None
-    options: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class StreamSettings:
     window: str | RowWindow | None
     lateness: str
     max_future: str | None
+    statistics: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Job:
     select: list[str] | None
     cross: bool
     buckets: int | None
+    planning: Planning
     sink: Endpoint
     checkpoint: str | None
     trigger: str | None
@@ -110,6 +111,7 @@ def _job(root: Table, path: Path) -> Job:
     if sql is not None and cross:
         query.wrong('"cross" belongs to "on"; in SQL write CROSS JOIN')
     query.refuse_others()
+    planning = _planning(root.table("planning"), streams)
     sink_table = root.table("sink", needed=True)
     sink = _endpoint(sink_table, path.parent) if sink_table.given else Endpoint("console", None, {})
     sink_table.refuse_others()
@@ -130,6 +132,7 @@ def _job(root: Table, path: Path) -> Job:
         select,
         cross,
         buckets,
+        planning,
         sink,
         _located(checkpoint, path.parent) if checkpoint else None,
         trigger,
@@ -150,6 +153,7 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
             _window(stream),
             stream.text("lateness") or "0 seconds",
             stream.text("max_future") or "1 day",
+            stream.raw("statistics") or {},
         )
         for what, value in (("lateness", settings.lateness), ("max_future", settings.max_future)):
             if value is not None and value != "none":
@@ -159,6 +163,25 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
     if table.given and len(found) < 2:
         table.wrong(f"a join needs at least two streams, not {len(found)}")
     return tuple(found)
+
+
+def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> Planning:
+    """What is known about the streams, and how to choose a plan."""
+    batch, conditions = table.text("batch"), table.raw("conditions")
+    wishes = {"optimizer": table.text("optimizer"), "cost_model": table.text("cost_model")}
+    budget, adaptive = table.number("budget"), table.raw("adaptive")
+    table.refuse_others()
+    if batch is not None:
+        _duration(table, "batch", batch)
+    given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
+    given |= {"budget": budget} if budget is not None else {}
+    given |= {"adaptive": table.flag("adaptive")} if adaptive is not None else {}
+    try:
+        known = {one.name: one.statistics for one in streams if one.statistics}
+        return Planning(statistics(known, conditions=conditions, batch=batch), **given)
+    except (WatersmeetError, ValueError, AttributeError) as error:
+        table.wrong(str(error).replace("\n", " "))
+        return Planning()
 
 
 def _endpoint(table: Table, folder: Path) -> Endpoint:

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from watersmeet.jobs.job import AVAILABLE_NOW, Endpoint, Job
+from watersmeet.jobs.job import AVAILABLE_NOW, Job, StreamSettings
 from watersmeet.jobs.settings import InvalidJob
 from watersmeet.query.duration import parse_duration
-from watersmeet.spark.api import Query, join, sql, stream
-from watersmeet.terminal.interrupts import Interrupts, interrupts
+from watersmeet.spark.api import join, sql, stream
+from watersmeet.spark.endpoints import read_stream, write_stream
+from watersmeet.spark.query import Query
+from watersmeet.spark.session import spark_session, workspace
+from watersmeet.terminal.interrupts import interrupts
 from watersmeet.terminal.progress import Progress
-from watersmeet.terminal.session import SparkFailed, essence, spark_session, workspace
 from watersmeet.terminal.table import batch_line, plain_table, streams_table, watermark_text
+from watersmeet.terminal.watch import watch
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
-
-_POLL_SECONDS = 0.25
 _CONSOLE_ROWS = 20
 
 
-def explain_job(job: Job) -> str:
+def explain_job(job: Job, *, verbose: bool = False, form: str = "text") -> str:
     """The plan of a job."""
     with workspace() as folder, spark_session(folder, job.cores, job.spark, brief=True) as spark:
-        return _query(job, spark).explain()
+        return _query(job, spark).explain(verbose=verbose, form=form)
 
 
 def run_job(job: Job, console: Console) -> None:
@@ -40,107 +38,66 @@ def run_job(job: Job, console: Console) -> None:
 
     Raises:
         watersmeet.terminal.interrupts.Interrupted: Somebody stopped it; it can go on later.
-        watersmeet.terminal.session.SparkFailed: Spark did not start, or the query failed.
+        watersmeet.spark.session.SparkFailed: Spark did not start, or the query failed.
     """
     with contextlib.ExitStack() as at_the_end:
         interrupted = at_the_end.enter_context(interrupts())
         folder = at_the_end.enter_context(workspace())
-        brief = job.trigger == AVAILABLE_NOW
-        spark = at_the_end.enter_context(spark_session(folder, job.cores, job.spark, brief=brief))
+        to_the_end = job.trigger == AVAILABLE_NOW
+        spark = at_the_end.enter_context(spark_session(folder, job.cores, job.spark, brief=to_the_end))
         interrupted.check()
         query = _query(job, spark)
         console.print(Text(query.explain()), soft_wrap=True)
+        running = write_stream(
+            query.to_dataframe(),
+            partial(_print_rows, console) if job.sink.format == "console" else job.sink,
+            name=job.name,
+            checkpoint=job.checkpoint or str(folder / "checkpoint"),
+            every=None if job.trigger is None or to_the_end else parse_duration(job.trigger),
+            available_now=to_the_end,
+        )
         progress = Progress.of(query.query.names)
-        running = _start(job, query.to_dataframe(), console, str(folder / "checkpoint"))
-        try:
-            with _shown(progress, console):
-                _watch(running, progress, interrupted, console)
-        finally:
-            running.stop()
-        if error := running.exception():
-            raise SparkFailed("the query failed", essence(str(error)))
+        with _shown(progress, console):
+            watch(running, progress, interrupted, partial(_tell, console))
         console.print(
             Text(f"{progress.results:,} results from {progress.rows:,} rows in {progress.seconds:.1f} s")
         )
 
 
-def _query(job: Job, spark: SparkSession) -> Query:
-    streams = {settings.name: _stream(job, settings.name, spark) for settings in job.streams}
+def _query(job: Job, spark: Any) -> Query:
+    streams = {settings.name: _stream(job, settings, spark) for settings in job.streams}
     if job.sql is not None:
-        return sql(job.sql, streams, buckets=job.buckets)
-    return join(*streams.values(), on=job.on, select=job.select, cross=job.cross, buckets=job.buckets)
+        query = sql(job.sql, streams, buckets=job.buckets)
+    else:
+        query = join(*streams.values(), on=job.on, select=job.select, cross=job.cross, buckets=job.buckets)
+    return Query.of(query.query, job.buckets, job.planning)
 
 
-def _stream(job: Job, name: str, spark: SparkSession) -> Any:
-    settings = next(one for one in job.streams if one.name == name)
-    from pyspark.errors import PySparkException
-
-    reader = spark.readStream.format(settings.source.format).options(**settings.source.options)
-    try:
-        if settings.schema is not None:
-            reader = reader.schema(settings.schema)
-        df = reader.load(settings.source.path) if settings.source.path else reader.load()
-        names = [field.name for field in df.schema.fields]
-    except PySparkException as error:
-        raise InvalidJob(
-            f'stream "{name}" cannot be read',
-            essence(str(error), 1),
-            "check its format, path, schema and options.",
-        ) from None
-    if settings.time is None:
-        if job.sql is not None:
-            return df
-        raise InvalidJob(
-            f'stream "{name}" has no time', f"its columns are {', '.join(names)}.", 'say time = "<column>".'
+def _stream(job: Job, settings: StreamSettings, spark: Any) -> Any:
+    """A stream with its settings; in SQL, a DataFrame will do where the file names no time."""
+    df = read_stream(spark, settings.name, settings.source, settings.schema)
+    if settings.time is not None:
+        return stream(
+            settings.name,
+            df,
+            time=settings.time,
+            window=settings.window,
+            lateness=settings.lateness,
+            max_future=None if settings.max_future == "none" else settings.max_future,
         )
-    return stream(
-        name,
-        df,
-        time=settings.time,
-        window=settings.window,
-        lateness=settings.lateness,
-        max_future=None if settings.max_future == "none" else settings.max_future,
+    if job.sql is not None:
+        return df
+    raise InvalidJob(
+        f'stream "{settings.name}" has no time',
+        f"its columns are {', '.join(df.columns)}.",
+        'say time = "<column>".',
     )
 
 
-def _start(job: Job, results: DataFrame, console: Console, scratch: str) -> StreamingQuery:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
-
-    writer = results.writeStream.queryName(job.name).options(**job.sink.options)
-    if job.sink.format == "console":
-        writer = writer.foreachBatch(lambda batch, number: _print_rows(batch, number, console))
-    else:
-        writer = writer.format(job.sink.format)
-    writer = writer.option("checkpointLocation", job.checkpoint or scratch)
-    if job.trigger == AVAILABLE_NOW:
-        writer = writer.trigger(availableNow=True)
-    elif job.trigger is not None:
-        seconds = parse_duration(job.trigger).total_seconds()
-        writer = writer.trigger(processingTime=f"{seconds * 1000:.0f} milliseconds")
-    try:
-        return writer.start(job.sink.path) if _has_path(job.sink) else writer.start()
-    except (PySparkException, Py4JError) as error:
-        raise InvalidJob(
-            "the results cannot be written",
-            essence(str(error), 1),
-            "check the sink's format, path and options.",
-        ) from None
-
-
-def _has_path(sink: Endpoint) -> bool:
-    return sink.path is not None and sink.format != "console"
-
-
-def _watch(running: StreamingQuery, progress: Progress, interrupted: Interrupts, console: Console) -> None:
-    active = True
-    while active:
-        interrupted.check()
-        time.sleep(_POLL_SECONDS)
-        active = running.isActive  # asked before the progress, so that the last batch is not missed
-        if progress.update(running) and not console.is_terminal:
-            console.print(batch_line(progress), soft_wrap=True)
-    progress.ended = time.monotonic()
+def _tell(console: Console, progress: Progress) -> None:
+    """A line per batch where there is no moving picture."""
+    if not console.is_terminal:
+        console.print(batch_line(progress), soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -160,7 +117,7 @@ def _shown(progress: Progress, console: Console) -> Iterator[None]:
         yield
 
 
-def _print_rows(batch: DataFrame, number: int, console: Console) -> None:
+def _print_rows(console: Console, batch: Any, number: int) -> None:
     rows = batch.limit(_CONSOLE_ROWS + 1).collect()
     if not rows:
         return

@@ -18,15 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from watersmeet.kernel.results import Results, fetch
-from watersmeet.kernel.route import routes
+from watersmeet.kernel.route import Routes
 from watersmeet.kernel.run import Rows
-from watersmeet.kernel.search import Route, Search
+from watersmeet.kernel.sampling import PathPlanner, sample_windows
+from watersmeet.kernel.search import Search
 from watersmeet.kernel.window import StoredRun, Window
-from watersmeet.plan import Operator, Plan, Source
+from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
 
 _NO_WATERMARK = -(1 << 62)
@@ -40,6 +42,7 @@ class Counts:
     rows_in: list[int]
     results: int = 0
     examined: int = 0
+    lookups: int = 0
 
 
 @dataclass(slots=True)
@@ -48,17 +51,21 @@ class MultiwayJoin:
 
     Attributes:
         windows: The state, by input.
-        routes: How the partners of new rows are found, by input.
+        routes: How the partners of new rows are found along a path.
+        paths: The path of every input, unless a planner knows better.
         leaving: Per input the positions of the stored columns that results have.
         streams: The inputs that are streams; rows of the others are never late.
         watermark: Every row still to come has a later time.
+        planner: Chooses paths by what the windows hold; None keeps to those of the plan.
     """
 
     windows: list[Window]
-    routes: tuple[Route, ...]
+    routes: Routes
+    paths: tuple[ProbePath, ...]
     leaving: tuple[tuple[int, ...], ...]
     streams: frozenset[int]
     watermark: int = _NO_WATERMARK
+    planner: PathPlanner | None = None
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +82,7 @@ class MultiwayJoin:
             tuple(i for i, ref in enumerate(spec.stored) if ref in layout.output) for spec in layout.inputs
         )
         streams = frozenset(i for i, part in enumerate(operator.inputs) if isinstance(part, Source))
-        return cls(windows, routes(plan, operator, layout), leaving, streams)
+        return cls(windows, Routes(plan, operator, layout), operator.paths, leaving, streams)
 
     @property
     def stored(self) -> list[int | None]:
@@ -127,8 +134,14 @@ class MultiwayJoin:
 
     def results(self, part: int, visible: Sequence[Sequence[StoredRun]]) -> Iterator[Results]:
         """The results with the visible rows of one input, and rows of the others that are visible."""
-        search = Search(self.routes[part], visible, [window.length for window in self.windows])
+        path = self.paths[part]
+        if self.planner is not None and all(visible):
+            rows_visible = [sum(stored.rows for stored in runs) for runs in visible]
+            look = partial(sample_windows, visible, self.routes.scanned)
+            path = self.planner.path(part, rows_visible, look)
+        search = Search(self.routes.along(path), visible, [window.length for window in self.windows])
         for rows in search.combinations():
             self.counts.results += len(rows)
             yield from fetch(rows, self.leaving)
         self.counts.examined += search.examined
+        self.counts.lookups += search.lookups

@@ -47,8 +47,8 @@ from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64_TABLE, c
 from watersmeet.kernel.pointers import i64_at, u8_at, u32_at, u64_at
 
 # Cursor layout: where to go on, and what was counted. After these come, per window, hit and row.
-CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED = range(4)
-CURSOR_WINDOWS = 4
+CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED, LOOKUPS = range(5)
+CURSOR_WINDOWS = 5
 
 # A place is run << ROW_BITS | row.
 ROW_BITS = 32
@@ -84,6 +84,7 @@ def _locate(
     keys: Any,
     hits: Any,
     hit_count: Any,
+    cursor: Any,
 ) -> int:
     """Find a block of head keys in every window; returns how many keys every window holds.
 
@@ -98,6 +99,7 @@ def _locate(
     for i in range(alive):
         keys[i] = first_key + i
     for level in range(len(first_run) - 1):
+        cursor[LOOKUPS] += alive * (first_run[level + 1] - first_run[level])
         for i in range(alive):
             hit_count[keys[i] - first_key, level] = 0
         for r in range(first_run[level], first_run[level + 1]):
@@ -201,7 +203,7 @@ def probe(
     first_key = cursor[CURSOR_KEY]
 
     while first_key < key_count:
-        alive = _locate(head, runs, chosen, first_run, scanned, first_key, keys, hits, hit_count)
+        alive = _locate(head, runs, chosen, first_run, scanned, first_key, keys, hits, hit_count, cursor)
         for i in range(alive):
             key = keys[i]
             mine = hits[key - first_key]

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from watersmeet.kernel.conditions import Condition, ExpressionHolds, Place, ValuesEqual
 from watersmeet.kernel.search import Route, Stage
 from watersmeet.plan import Operator, Plan, ProbePath
 from watersmeet.plan.layout import OperatorLayout, checked_refs
 
 
-def routes(plan: Plan, operator: Operator, layout: OperatorLayout) -> tuple[Route, ...]:
-    """One route per input."""
-    places = {
-        (ref.stream, ref.column): Place(part, position)
-        for part, spec in enumerate(layout.inputs)
-        for position, ref in enumerate(spec.stored)
-    }
-    # Without any key, all rows of an operator share an empty one, and nothing has to be scanned.
-    scanned = operator.replicated if operator.key else frozenset[int]()
-    return tuple(_route(plan, operator, path, places, scanned) for path in operator.paths)
+class Routes:
+    """The routes of an operator, one for every path that was ever taken."""
+
+    def __init__(self, plan: Plan, operator: Operator, layout: OperatorLayout) -> None:
+        """Prepare what all paths share."""
+        self._plan = plan
+        self._operator = operator
+        self._places = {
+            (ref.stream, ref.column): Place(part, position)
+            for part, spec in enumerate(layout.inputs)
+            for position, ref in enumerate(spec.stored)
+        }
+        # Without any key, all rows of an operator share an empty one, and nothing has to be scanned.
+        self.scanned = operator.replicated if operator.key else frozenset[int]()
+        # What can be judged only when a combination is complete.
+        self.at_the_end: tuple[Condition, ...] = ()
+        self._known: dict[ProbePath, Route] = {}
+
+    def along(self, path: ProbePath) -> Route:
+        """The route of a path."""
+        found = self._known.get(path)
+        if found is None:
+            found = _route(self._plan, self._operator, path, self._places, self.scanned)
+            *first, last = found.stages
+            complete = replace(last, conditions=(*last.conditions, *self.at_the_end))
+            found = self._known[path] = replace(found, stages=(*first, complete))
+        return found
 
 
 def _route(
@@ -28,11 +47,9 @@ def _route(
     scanned: frozenset[int],
 ) -> Route:
     conditions = _conditions(plan, operator, path, places)
-    visited = list(path.order)
-    lead = path.head
-    if path.head in scanned:
-        # Rows with a key cannot be looked up without one: go through them, and look for the new rows.
-        lead, visited[0] = visited[0], path.head
+    lead, *visited = path.sequence
+    # Rows with a key cannot be looked up by a row without one.
+    assert lead not in scanned, "a path cannot start from rows without a key"
     stages, waiting = [], []
     for part, judged in zip(visited, conditions, strict=True):
         waiting.append(part)
@@ -46,11 +63,12 @@ def _conditions(
     plan: Plan, operator: Operator, path: ProbePath, places: dict[tuple[int, str], Place]
 ) -> list[list[Condition]]:
     """Per step of a path, what can be judged after it; comparing values first, since that is cheapest."""
-    found: list[list[Condition]] = [[] for _ in path.order]
+    first, *others = path.sequence
+    found: list[list[Condition]] = [[] for _ in others]
     for attribute in operator.checks:
         having = dict(checked_refs(plan.query, attribute, operator))
-        known = having.get(path.head)
-        for step, part in enumerate(path.order):
+        known = having.get(first)
+        for step, part in enumerate(others):
             ref = having.get(part)
             if ref is not None and known is not None:
                 found[step].append(ValuesEqual(places[known], places[ref]))

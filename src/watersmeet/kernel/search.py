@@ -19,7 +19,7 @@ import numpy as np
 from watersmeet.kernel.combinations import Combinations, Places
 from watersmeet.kernel.conditions import Condition
 from watersmeet.kernel.gather import TooManyBytes
-from watersmeet.kernel.probe import EXAMINED, ROW_BITS, new_cursor, probe
+from watersmeet.kernel.probe import EXAMINED, LOOKUPS, ROW_BITS, new_cursor, probe
 from watersmeet.kernel.reach import Reach, reach_of
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.window import StoredRun
@@ -46,8 +46,8 @@ class Route:
 
     Attributes:
         head: The input with the new rows.
-        lead: The input whose rows are gone through one by one. It is the head itself, unless the head has no
-            part in the key while others have: then their rows are gone through, and look for the new ones.
+        lead: The input whose rows are gone through one by one. It is the head itself, unless the path goes
+            through the rows of another input first: those then look for the new ones.
         stages: What is visited, in order.
         scanned: The inputs that have no part in the key of the lead.
     """
@@ -91,12 +91,14 @@ class Search:
         visible: Per input the runs that may be looked into.
         lengths: Per input the longest life of a row.
         examined: How many candidates were looked at so far.
+        lookups: How many times a key was looked for in a run so far.
     """
 
     route: Route
     visible: Sequence[Sequence[StoredRun]]
     lengths: Sequence[int]
     examined: int = 0
+    lookups: int = 0
 
     def combinations(self) -> Iterator[Combinations]:
         """Every combination, in blocks."""
@@ -151,6 +153,7 @@ class Search:
                 yield self._combinations(inputs, leading, heads.bound, reach, found)
                 filled = 0
             self.examined += int(cursor[EXAMINED])
+            self.lookups += int(cursor[LOOKUPS])
         if filled:
             yield self._combinations(inputs, leading, heads.bound, reach, found[:filled])
 

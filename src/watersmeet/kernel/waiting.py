@@ -14,7 +14,7 @@ bucket, or rows of its whole stream, whose times every bucket is told (a "clock"
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from watersmeet.kernel.join import Counts, MultiwayJoin
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, Run, concat_rows, keys_of_rows, rows_of
-from watersmeet.kernel.search import Route
+from watersmeet.kernel.sampling import PathPlanner
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import OperatorLayout, Ref
@@ -108,8 +108,8 @@ class WaitingJoin:
         join = cls(inner, clocks, waiting)
         for stream in plan.counted(operator):
             join._limit(plan, operator, layout, stream)
-        last = tuple(join.limits)
-        inner.routes = tuple(_with_limits(route, last) for route in inner.routes)
+        # Rows are judged by count when a combination is complete: only then its time is known.
+        inner.routes.at_the_end = tuple(join.limits)
         return join
 
     def _limit(self, plan: Plan, operator: Operator, layout: OperatorLayout, stream: int) -> None:
@@ -134,6 +134,15 @@ class WaitingJoin:
     def _keep(self, window: Window, limits: list[AmongLast]) -> None:
         assert isinstance(window, CountedWindow)
         window.alive = lambda run: np.all([limit.alive(run, self.watermark) for limit in limits], axis=0)
+
+    @property
+    def planner(self) -> PathPlanner | None:
+        """Who chooses the paths."""
+        return self.inner.planner
+
+    @planner.setter
+    def planner(self, value: PathPlanner | None) -> None:
+        self.inner.planner = value
 
     @property
     def windows(self) -> list[Window]:
@@ -228,12 +237,6 @@ def _passed(window: Window, until: int) -> Rows | None:
     if rest:
         window.insert(concat_rows(rest))
     return concat_rows(ready) if ready else None
-
-
-def _with_limits(route: Route, limits: tuple[AmongLast, ...]) -> Route:
-    """The route with rows judged by count when a combination is complete: only then its time is known."""
-    *first, last = route.stages
-    return replace(route, stages=(*first, replace(last, conditions=(*last.conditions, *limits))))
 
 
 def _no_keys(rows: int) -> Keys:

@@ -1,5 +1,4 @@
-"""Choosing how a query runs: one file per choice, plain functions."""
+"""Choosing how a query runs: one file per choice, plain functions, all of them listed in `registry`.
 
-from watersmeet.optimize.choose import choose_plan
-
-__all__ = ["choose_plan"]
+Nothing is imported here: workers need one file of it, and start sooner without the rest.
+"""

@@ -1,4 +1,4 @@
-"""The tree of operators for a join graph, when nothing is known about the data.
+"""The tree of operators for a join graph.
 
 Streams that share a key meet in one operator, however many they are (Zhou et al. 2006, Sect. 4.2: operators
 on the same attribute are merged): nothing between them is stored. Where the key changes, the results of one
@@ -8,31 +8,66 @@ operator are an input of the next.
                                                      +-- y
                                 a, b, c -- x --------+
 
-An input without an equality to the others goes to every bucket of an operator.
+An input without an equality to the others goes to every bucket of an operator. This file knows which trees
+there are; which of them is taken is decided in `choose`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from watersmeet.optimize.order import shortest_reach_first
 from watersmeet.plan import Operator, Source
 from watersmeet.query import JoinQuery, RowWindow
 
 Part = Source | Operator
+Group = tuple[list[Part], tuple[int, ...]]
 
 
-def merged_tree(query: JoinQuery) -> Operator:
+def largest_key_first(query: JoinQuery) -> Operator:
     """Operators on the attribute most inputs share, until one is left; ties as the user wrote them."""
+    return grown(
+        query,
+        # Rows counted per key are best joined last: only there is it known when a result comes about.
+        lambda groups: max(groups, key=lambda g: (not _per_key(query, g[0]), len(g[0]), len(g[1]))),
+    )
+
+
+def grown(query: JoinQuery, choose: Callable[[list[Group]], Group]) -> Operator:
+    """A tree that grows from the leaves, by the group chosen at every step."""
     parts: list[Part] = [Source(stream) for stream in range(len(query.streams))]
     while groups := _groups(query, parts):
-        # Rows counted per key are best joined last: only there is it known when a result comes about.
-        members, key = max(
-            groups, key=lambda group: (not _per_key(query, group[0]), len(group[0]), len(group[1]))
-        )
-        parts = [part for part in parts if part not in members]
-        parts.append(Operator(tuple(members), key, frozenset(), ()))
-    return _finished(query, _under_one(parts), set())
+        parts = merged(parts, choose(groups))
+    return with_conditions(query, _under_one(parts))
+
+
+def all_trees(query: JoinQuery) -> Iterator[Operator]:
+    """Every tree that merges inputs attribute by attribute; a tree that several ways lead to comes once."""
+    seen: set[frozenset[Part]] = set()
+
+    def grow(parts: list[Part]) -> Iterator[Operator]:
+        state = frozenset(parts)
+        if state in seen:
+            return
+        seen.add(state)
+        groups = _groups(query, parts)
+        if not groups:
+            yield with_conditions(query, _under_one(parts))
+        for group in groups:
+            yield from grow(merged(parts, group))
+
+    yield from grow([Source(stream) for stream in range(len(query.streams))])
+
+
+def merged(parts: Sequence[Part], group: Group) -> list[Part]:
+    """The parts with a group of them under one operator."""
+    members, key = group
+    return [part for part in parts if part not in members] + [Operator(tuple(members), key, frozenset(), ())]
+
+
+def with_conditions(query: JoinQuery, root: Operator) -> Operator:
+    """The same tree with conditions as far down as they can be evaluated."""
+    return _finished(query, root, set())
 
 
 def _under_one(parts: Sequence[Part]) -> Operator:
@@ -47,10 +82,10 @@ def _under_one(parts: Sequence[Part]) -> Operator:
 
 
 def _finished(query: JoinQuery, shape: Operator, evaluated: set[int]) -> Operator:
-    """The same tree with conditions as far down as they can be evaluated, and probe paths."""
     inputs = tuple(
         part if isinstance(part, Source) else _finished(query, part, evaluated) for part in shape.inputs
     )
+    below = [part.streams for part in inputs]
     streams = set(shape.streams)
     ready = tuple(
         number
@@ -61,27 +96,27 @@ def _finished(query: JoinQuery, shape: Operator, evaluated: set[int]) -> Operato
     checks = tuple(
         number
         for number, attribute in enumerate(query.attributes)
-        if number not in shape.key
-        and sum(bool(set(part.streams) & set(attribute.streams)) for part in inputs) > 1
+        if number not in shape.key and sum(attribute.among(some) for some in below) > 1
     )
-    paths = shortest_reach_first(query, inputs, shape.replicated)
-    return Operator(inputs, shape.key, shape.replicated, paths, ready, checks)
+    return replace(shape, inputs=inputs, conditions=ready, checks=checks)
 
 
-def _groups(query: JoinQuery, parts: Sequence[Part]) -> list[tuple[list[Part], tuple[int, ...]]]:
+def _groups(query: JoinQuery, parts: Sequence[Part]) -> list[Group]:
     """Per attribute the inputs that share it, with all attributes that just these inputs share."""
+    streams = [set(part.streams) for part in parts]
+    attributes = [set(attribute.streams) for attribute in query.attributes]
+    having = [{i for i, inside in enumerate(streams) if inside & attribute} for attribute in attributes]
     found = []
-    for attribute in query.attributes:
-        members = [part for part in parts if set(part.streams) & set(attribute.streams)]
+    for members in having:
         if len(members) < 2:
             continue
         key = tuple(
             number
-            for number, other in enumerate(query.attributes)
-            if all(set(part.streams) & set(other.streams) for part in members)
-            and not _inside(members, set(other.streams))
+            for number, others in enumerate(having)
+            # An attribute that lies within one input has been seen to already.
+            if members <= others and not any(attributes[number] <= streams[i] for i in members)
         )
-        found.append((members, key))
+        found.append(([parts[i] for i in sorted(members)], key))
     return found
 
 
@@ -89,8 +124,3 @@ def _per_key(query: JoinQuery, members: Sequence[Part]) -> bool:
     """Whether an input is a stream whose rows are counted per key."""
     windows = [query.streams[part.stream].window for part in members if isinstance(part, Source)]
     return any(isinstance(window, RowWindow) and window.per_key for window in windows)
-
-
-def _inside(members: Sequence[Part], streams: set[int]) -> bool:
-    """Whether an attribute lies within one input, which has seen to it already."""
-    return any(streams <= set(part.streams) for part in members)

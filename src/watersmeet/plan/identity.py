@@ -26,7 +26,7 @@ def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str
         "buckets": plan.buckets,
         "streams": [
             {
-                "name": "+".join(query.streams[stream].name for stream in part.streams),
+                "name": plan.input_name(part),
                 "time": [query.streams[stream].time for stream in part.streams],
                 "window": [_window(query, stream) for stream in part.streams],
                 "key": [_described(query, ref, part) for ref in spec.key],
@@ -47,25 +47,18 @@ def _window(query: JoinQuery, stream: int) -> str:
 def _conditions(query: JoinQuery, part: Source | Operator) -> list[str]:
     """What rows had to fulfil to be stored; a row without a value that must equal another is not."""
     filters = [f.text for f in query.filters if f.stream in part.streams]
-    equalities = [
-        " = ".join(member.text for member in attribute.members if member is not None)
-        for attribute in query.attributes
-        if set(attribute.streams) & set(part.streams)
-    ]
+    equalities = [attribute.text for attribute in query.attributes if attribute.among(part.streams)]
     below = [query.conditions[n].text for operator in operators(part) for n in operator.conditions]
     return [*filters, *equalities, *below]
 
 
 def _described(query: JoinQuery, ref: Ref, part: Source | Operator) -> list[str]:
     """A column and its type."""
+    if ref.attribute is not None:
+        return [ref.text(query), query.attributes[ref.attribute].type]
     stream = query.streams[ref.stream]
-    if not ref.column.startswith("="):
-        name = ref.column if isinstance(part, Source) else f"{stream.name}.{ref.column}"
-        return [name, stream.column(ref.column).type]
-    attribute = query.attributes[int(ref.column[1:])]
-    member = attribute.members[ref.stream]
-    assert member is not None
-    return [member.text, attribute.type]
+    name = ref.column if isinstance(part, Source) else f"{stream.name}.{ref.column}"
+    return [name, stream.column(ref.column).type]
 
 
 def difference(stored: str, current: str) -> str:

@@ -20,6 +20,19 @@ class Ref(NamedTuple):
     stream: int
     column: str
 
+    @property
+    def attribute(self) -> int | None:
+        """The attribute whose value is computed from other columns; None for a column that is there."""
+        return int(self.column[1:]) if self.column.startswith("=") else None
+
+    def text(self, query: JoinQuery) -> str:
+        """The column's name, or the expression that gives the value."""
+        if self.attribute is None:
+            return self.column
+        member = query.attributes[self.attribute].members[self.stream]
+        assert member is not None
+        return member.text
+
 
 @dataclass(frozen=True, slots=True)
 class InputLayout:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from watersmeet.plan.choice import Choice
 from watersmeet.query import JoinQuery, RowWindow
 
 # A window is cut into this many slices. State leaves in whole slices, so at most 1/12 of a window is
@@ -14,6 +16,9 @@ SLICES_PER_WINDOW = 12
 # or 8 partitions and keep the runs of a bucket large.
 DEFAULT_BUCKETS = 8
 
+# Stands between the names of streams whose results are an input; no stream can have it in its name.
+BETWEEN = "+"
+
 # How long a row lives that only a number of rows ends: longer than time is counted, and still a number that
 # can be added to a time.
 FOREVER_US = 1 << 60
@@ -23,18 +28,41 @@ FOREVER_US = 1 << 60
 class ProbePath:
     """The order in which an arriving row of one input visits the windows of the others.
 
-    >>> ProbePath(head=0, order=(2, 1))
-    ProbePath(head=0, order=(2, 1))
+    Attributes:
+        head: The input with the new rows.
+        order: The other inputs.
+        before: How many of them are gone through before the new rows. Where many rows come at a time, it
+            can be cheaper to go through a small window and to look for the new rows from there (Golab &
+            Özsu 2003, Sect. 3.3: new tuples need not be in the outermost loop).
+
+    >>> ProbePath(head=0, order=(2, 1)).sequence
+    (0, 2, 1)
+    >>> ProbePath(head=0, order=(2, 1), before=1).sequence
+    (2, 0, 1)
     """
 
     head: int
     order: tuple[int, ...]
+    before: int = 0
 
     def __post_init__(self) -> None:
         """Every other input is visited exactly once."""
         expected = sorted(set(range(len(self.order) + 1)) - {self.head})
         if sorted(self.order) != expected:
             raise ValueError(f"a path of input {self.head} must visit {expected}, not {list(self.order)}")
+        if not 0 <= self.before <= len(self.order):
+            raise ValueError(f"{self.before} of {len(self.order)} inputs cannot come before the new rows")
+
+    @classmethod
+    def of(cls, head: int, sequence: Sequence[int]) -> ProbePath:
+        """The path that goes through all inputs in an order that contains the head."""
+        others = tuple(part for part in sequence if part != head)
+        return cls(head, others, list(sequence).index(head))
+
+    @property
+    def sequence(self) -> tuple[int, ...]:
+        """All inputs in the order in which their rows are bound."""
+        return (*self.order[: self.before], self.head, *self.order[self.before :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +106,11 @@ class Operator:
 
     def evaluated(self, query: JoinQuery, path: ProbePath) -> tuple[tuple[int, ...], ...]:
         """Per step of a path, the conditions whose last row is bound there."""
-        bound = set(self.inputs[path.head].streams)
+        first, *others = path.sequence
+        bound = set(self.inputs[first].streams)
         waiting = list(self.conditions)
         steps = []
-        for visited in path.order:
+        for visited in others:
             bound.update(self.inputs[visited].streams)
             ready = tuple(number for number in waiting if query.conditions[number].streams <= bound)
             waiting = [number for number in waiting if number not in ready]
@@ -98,12 +127,22 @@ class Plan:
         root: The operator that gives the results.
         buckets: How many independent parts every operator is split into.
         slices: How many slices a window is cut into.
+        adaptive: Whether a bucket changes its probe paths when its rows tell it to.
+        choices: How the plan came about, for people.
+        notes: What was assumed or left out in planning, for people.
     """
 
     query: JoinQuery
     root: Operator
     buckets: int = DEFAULT_BUCKETS
     slices: int = SLICES_PER_WINDOW
+    adaptive: bool = True
+    choices: tuple[Choice, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def input_name(self, part: Source | Operator) -> str:
+        """The stream's name, or the names of the streams whose results it is."""
+        return BETWEEN.join(self.query.names[stream] for stream in part.streams)
 
     def reach(self, part: Source | Operator) -> int:
         """How long a row of an input can wait for partners, microseconds."""

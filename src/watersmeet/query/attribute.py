@@ -45,11 +45,18 @@ class Attribute:
     @property
     def label(self) -> str:
         """How people call it: the name all its columns share, or the equality spelled out."""
-        members = [member for member in self.members if member is not None]
-        columns = {member.column for member in members}
-        if len(columns) == 1 and None not in columns:
-            return str(members[0].column)
-        return " = ".join(member.text for member in members)
+        columns = {member.column for member in self.members if member is not None}
+        (only,) = columns if len(columns) == 1 else (None,)
+        return only or self.text
+
+    @property
+    def text(self) -> str:
+        """The equality spelled out."""
+        return " = ".join(member.text for member in self.members if member is not None)
+
+    def among(self, streams: Iterable[int]) -> bool:
+        """Whether one of some streams has it."""
+        return not set(self.streams).isdisjoint(streams)
 
 
 Side = tuple[int, Member]

@@ -132,7 +132,7 @@ def _told_apart(outputs: Sequence[Output]) -> tuple[Output, ...]:
             raise InvalidQuery(
                 f'two columns of the result would be called "{name}"',
                 "",
-                "give one of them another name with AS.",
+                "rename one of them: with AS in SQL, otherwise in its DataFrame.",
             )
     return apart
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery, InvalidStream, choices
-from watersmeet.optimize import choose_plan
-from watersmeet.plan import Plan
-from watersmeet.plan.explain import explain
-from watersmeet.query import Column, JoinQuery, RowWindow, Stream, parse_duration
+from watersmeet.optimize.planning import Planning
+from watersmeet.query import Column, RowWindow, Stream, parse_duration
 from watersmeet.query.join import On, join_query
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
+from watersmeet.spark.query import Query
 from watersmeet.spark.types import SparkTypes, not_a_key
+from watersmeet.stats import NOTHING_KNOWN, Statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -77,6 +77,7 @@ def join(
     how: str = "inner",
     cross: bool = False,
     buckets: int | None = None,
+    statistics: Statistics | None = None,
 ) -> Query:
     """Join two or more streams inside their windows.
 
@@ -94,6 +95,8 @@ def join(
         cross: Allow streams that no condition links: each of their rows meets every other that is alive.
         buckets: How many parts the keys are split into, which bounds the parallelism. It is fixed for the
             life of a checkpoint.
+        statistics: What is known about the data, from `wm.statistics`; the order of the windows, and where
+            keys differ the tree of operators, follow from it.
 
     Example:
         >>> query = wm.join(orders, payments, on="order_id")
@@ -102,7 +105,7 @@ def join(
         ['orders', 'payments', 'result_time']
     """
     query = join_query(streams, on, select, how, SparkTypes(streams), cross=cross)
-    return Query(query, choose_plan(query, buckets=buckets))
+    return Query.of(query, buckets, Planning(statistics or NOTHING_KNOWN))
 
 
 def sql(
@@ -145,7 +148,7 @@ def sql(
     for output in () if selected is None else selected.outputs:
         types.refuse_untyped_value(output.text)
     query = join_query(streams, list(parts.conditions), selected, "inner", types, cross=parts.cross)
-    return Query(query, choose_plan(query, buckets=buckets))
+    return Query.of(query, buckets, Planning())
 
 
 def _sql_stream(text: str, part: SqlStream, sources: Mapping[str, DataFrame | Stream]) -> Stream:
@@ -177,28 +180,6 @@ def _only_timestamp(name: str, df: DataFrame) -> str:
         f"it has {choices(timestamps) or 'no timestamp'}.",
         f"say it in the query: {name} [TIME column].",
     )
-
-
-@dataclass(frozen=True)
-class Query:
-    """A join and the plan that computes it."""
-
-    query: JoinQuery
-    plan: Plan
-
-    def explain(self) -> str:
-        """The plan as text: what is joined, what arriving rows visit, what is stored."""
-        return explain(self.plan)
-
-    def to_dataframe(self) -> DataFrame:
-        """The results as a DataFrame: streaming if the inputs are, plain if they are plain.
-
-        The streaming DataFrame takes any sink, trigger and following operator in append mode;
-        ``result_time``, the moment the last row of a result came alive, is its event-time column.
-        """
-        from watersmeet.spark.dataframe import join_dataframe
-
-        return join_dataframe(self.plan)
 
 
 def _duration(stream_name: str, what: str, value: Any) -> timedelta:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from watersmeet.optimize.adapt import Adaptive
 from watersmeet.spark.output import output_of
 from watersmeet.spark.processor import Stopwatch, bucket_metrics, join_blobs, ledger_metrics, new_join
 from watersmeet.spark.task import JoinTask
@@ -34,6 +35,8 @@ def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
         return
     numbers = count()
     join = new_join(task, lambda: str(next(numbers)))
+    if task.plan.adaptive:
+        join.planner = Adaptive.of(task.operator)
     watch = Stopwatch()
     for block in join_blobs(task, join, blobs, watch, until=_END_OF_TIME):
         yield output.results(block)

@@ -29,9 +29,10 @@ from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.blobs import PACKED_SCHEMA
-from watersmeet.spark.metrics import METRICS_COLUMN, observation, observation_name
+from watersmeet.spark.metrics import observation_name
 from watersmeet.spark.pack import NEWEST, SOURCE_SCHEMA
 from watersmeet.spark.prepare import clock_number, column_named, prepared_sources, task_tree
+from watersmeet.spark.report import METRICS_COLUMN, observation
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.ship import batch_function, clock_function, pack_function, stateful_processor
 from watersmeet.spark.task import JoinTask

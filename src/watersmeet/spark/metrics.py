@@ -1,95 +1,44 @@
-"""Metrics: counted by the operator, carried by `DataFrame.observe`, read from the query's progress.
-
-Every group reports one row per batch in a column of the operator's output; the row has no result time
-and is filtered out after the observation. The observation is a single aggregate that collects the few
-reports and adds them up at the end: one aggregate per number would be evaluated for every result, and took
-a third of Spark's time when we measured it. A report is a list of numbers rather than a struct, since an
-Arrow struct that is null still carries room for all its fields, for every result.
-
-Numbers about the batch (rows, results) are sums over the groups. Numbers about the state (live tuples,
-bytes) are sums over all buckets, and null in the rare batch in which some bucket did not report: a batch
-without input, run only to let go of expired state.
-"""
+"""Metrics as users read them, from the progress of a running query."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+from watersmeet.spark.report import NEWEST, OBSERVED, STATE, SUMS, path_of, text_of
 
-METRICS_COLUMN = "__metrics"
-_OBSERVED = "join"
-
-_TOTALS = ("buckets", "results", "rows_examined", "kernel_us")
-_SUMS = ("rows", "late", "null_keys", "null_times", "future_times")
-_STATE = ("live", "state_bytes")
-_NEWEST = "newest_us"
-_HOLDER = "holder"
 _NAME = re.compile(r"watersmeet (\d+): ")
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
-def metric_names(streams: int) -> list[str]:
-    """What the numbers of a report mean, in their order."""
-    per_stream = [f"{name}_{i}" for i in range(streams) for name in (*_SUMS, *_STATE, _NEWEST)]
-    return [*_TOTALS, *per_stream, _HOLDER]
+@dataclass(frozen=True, slots=True)
+class PathUse:
+    """A probe path: the inputs in the order they are visited, and how many buckets go that way."""
+
+    visits: tuple[str, ...]
+    buckets: int
 
 
-def observation(names: tuple[str, ...], buckets: int) -> Column:
-    """The one aggregate to observe: a struct with totals and one struct per stream."""
-    from pyspark.sql import functions as F
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """A key with very many rows: `share` is its part of the rows its bucket holds of the stream."""
 
-    nothing = F.array_repeat(F.lit(None).cast("bigint"), len(metric_names(len(names))))
-    totals = F.aggregate(
-        F.collect_list(F.col(METRICS_COLUMN)),
-        nothing,
-        lambda sums, report: F.zip_with(sums, report, lambda sum_, x: F.coalesce(sum_ + x, sum_, x)),
-    )
-    # Named inside a lambda, the sums are computed once however often they are referred to.
-    summary = F.transform(F.array(totals), lambda sums: _summary(sums, names, buckets))
-    return F.get(summary, F.lit(0)).alias(_OBSERVED)
-
-
-def _summary(sums: Column, names: tuple[str, ...], buckets: int) -> Column:
-    from pyspark.sql import functions as F
-
-    places = {name: place for place, name in enumerate(metric_names(len(names)))}
-
-    def reported(name: str) -> Column:
-        """Null if no group has reported it."""
-        return F.get(sums, F.lit(places[name]))
-
-    def total(name: str) -> Column:
-        return F.coalesce(reported(name), F.lit(0))
-
-    def of_stream(i: int) -> Column:
-        everywhere = total("buckets") == F.lit(buckets)
-        counts = [total(f"{kind}_{i}").alias(kind) for kind in _SUMS]
-        state = [F.when(everywhere, total(f"{kind}_{i}")).alias(kind) for kind in _STATE]
-        # Only the ledger reports it, so the sum is the value.
-        return F.struct(*counts, *state, reported(f"{_NEWEST}_{i}").alias(_NEWEST))
-
-    holder = F.get(F.array(*[F.lit(name) for name in names]), reported(_HOLDER).cast("int"))
-    return F.struct(
-        total("results").alias("results"),
-        total("rows_examined").alias("rows_examined"),
-        F.try_divide(total("rows_examined"), total("results")).alias("rows_examined_per_result"),
-        (total("kernel_us") / F.lit(1000)).alias("kernel_ms"),
-        holder.alias("watermark_held_by"),
-        F.struct(*[of_stream(i).alias(name) for i, name in enumerate(names)]).alias("streams"),
-    )
+    stream: str
+    key: str
+    rows: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
 class StreamMetrics:
     """One stream in one batch.
 
-    `live` and `state_bytes` are None when they were not measured, and `newest`, the newest time the stream
-    has ever sent, when nothing was reported or the year is one Python has no dates for.
+    `live`, `state_bytes` and `keys`, an estimate of the different keys among the live rows, are None when
+    they were not measured, and `newest`, the newest time the stream has ever sent, when nothing was
+    reported or the year is one Python has no dates for. `paths` are those of its new rows, in the buckets
+    that reported.
     """
 
     rows: int
@@ -99,7 +48,9 @@ class StreamMetrics:
     future_times: int
     live: int | None
     state_bytes: int | None
+    keys: int | None
     newest: datetime | None
+    paths: tuple[PathUse, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +62,11 @@ class BatchMetrics:
     results: int
     rows_examined: int
     rows_examined_per_result: float | None
+    lookups: int
+    path_changes: int
     kernel_ms: float
     watermark_held_by: str | None
+    hot_keys: tuple[HotKey, ...]
     streams: dict[str, StreamMetrics]
 
 
@@ -123,9 +77,7 @@ def metrics(progress: Any) -> list[BatchMetrics]:
         progress: A `StreamingQueryProgress`, as in ``query.lastProgress`` or a listener's event.
     """
     observed = {name: row for name, row in progress.observedMetrics.items() if _NAME.match(name)}
-    return [
-        _read(name, progress.batchId, observed[name][_OBSERVED]) for name in sorted(observed, key=_number)
-    ]
+    return [_read(name, progress.batchId, observed[name][OBSERVED]) for name in sorted(observed, key=_number)]
 
 
 def observation_name(number: int, streams: tuple[str, ...]) -> str:
@@ -140,17 +92,36 @@ def _number(name: str) -> int:
 
 
 def _read(name: str, batch: int, observed: Any) -> BatchMetrics:
-    given = {"name": name, "batch": batch}
-    totals = {field.name: observed[field.name] for field in fields(BatchMetrics) if field.name not in given}
-    streams = totals.pop("streams")
+    streams = observed["streams"]
     streams = streams if isinstance(streams, dict) else streams.asDict()
-    per_stream = {name: _read_stream(values) for name, values in streams.items()}
-    return BatchMetrics(name, batch, streams=per_stream, **totals)
+    names = list(streams)
+    return BatchMetrics(
+        name,
+        batch,
+        observed["results"],
+        observed["rows_examined"],
+        observed["rows_examined_per_result"],
+        observed["lookups"],
+        observed["path_changes"],
+        observed["kernel_ms"],
+        observed["watermark_held_by"],
+        tuple(_read_hot_key(one, names) for one in observed["hot_keys"]),
+        {stream: _read_stream(values, names) for stream, values in streams.items()},
+    )
 
 
-def _read_stream(values: Any) -> StreamMetrics:
-    numbers = {name: values[name] for name in (*_SUMS, *_STATE)}
-    return StreamMetrics(**numbers, newest=_datetime(values[_NEWEST]))
+def _read_hot_key(values: Any, names: list[str]) -> HotKey:
+    share = values["rows"] / values["of"] if values["of"] else 0.0
+    return HotKey(names[values["input"]], text_of(values["text"]), values["rows"], share)
+
+
+def _read_stream(values: Any, names: list[str]) -> StreamMetrics:
+    numbers = {name: values[name] for name in (*SUMS, *STATE)}
+    paths = tuple(
+        PathUse(tuple(names[part] for part in path_of(one["path"], len(names))), one["buckets"])
+        for one in values["paths"]
+    )
+    return StreamMetrics(**numbers, newest=_datetime(values[NEWEST]), paths=paths)
 
 
 def _datetime(micros: int | None) -> datetime | None:

@@ -12,7 +12,7 @@ from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.blobs import PackedRows
 from watersmeet.spark.labels import label_of
-from watersmeet.spark.metrics import METRICS_COLUMN, metric_names
+from watersmeet.spark.report import METRICS_COLUMN, metric_names
 from watersmeet.spark.task import JoinTask, Link
 
 _TIME = pa.timestamp("us", tz="UTC")

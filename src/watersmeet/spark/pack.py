@@ -3,7 +3,7 @@
 Spark hands a stateful Python operator its input row by row. Packed, an operator of eight buckets sees a
 few dozen rows per batch instead of half a million, and the shuffle moves them as they are.
 
-    (k, ts, payload) ...  ->  (label, stream, blob, newest)     blob: Arrow IPC, sorted by nothing, one bucket
+    (k, ts, payload) ...  ->  (label, input, blob, newest)     blob: see `spark.blobs`
 
 Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. They
 are counted, and the counts go to the ledger group with the newest time seen. That time is also what Spark's
@@ -20,6 +20,7 @@ from time import time_ns
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watersmeet.query import Stream
 from watersmeet.spark.blobs import PACKED_SCHEMA, PackedRows
 from watersmeet.spark.task import CLOCK, InputTask, JoinTask
 
@@ -58,12 +59,11 @@ def pack(
     """
     spec = task.inputs[number]
     assert spec.stream is not None
-    max_future_us = task.plan.query.streams[spec.stream].max_future_us
+    stream = task.plan.query.streams[spec.stream]
     report = Report(number)
     packed = PackedRows()
     for chunk in _chunks(batches):
-        latest = None if max_future_us is None else time_ns() // 1000 + max_future_us
-        timely, usable = _usable(chunk, spec, latest, report)
+        timely, usable = _usable(chunk, spec, _latest(stream), report)
         if spec.clock is not None and len(timely):
             packed.add_rows(task.labels, spec.clock, _times(timely), CLOCK)
         if usable.num_rows:
@@ -114,15 +114,17 @@ def pack_clock(
     task: JoinTask, number: int, stream: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Tell an operator the times of a stream that joins further down; the batches hold just the time."""
-    max_future_us = task.plan.query.streams[stream].max_future_us
     packed = PackedRows()
-    spec = InputTask("", pa.schema([]), (), 0)
     for chunk in _chunks(batches):
-        latest = None if max_future_us is None else time_ns() // 1000 + max_future_us
-        timely, _ = _usable(chunk, spec, latest, Report(number))
+        timely, _ = _usable(chunk, CLOCK, _latest(task.plan.query.streams[stream]), Report(number))
         if len(timely):
             packed.add_rows(task.labels, number, _times(timely), CLOCK)
             yield packed.take()
+
+
+def _latest(stream: Stream) -> int | None:
+    """The latest time that is believed now; None believes every time."""
+    return None if stream.max_future_us is None else time_ns() // 1000 + stream.max_future_us
 
 
 def _times(times: pa.Array) -> pa.RecordBatch:

@@ -20,7 +20,7 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.identity import identity
 from watersmeet.plan.layout import InputLayout, Ref, layouts, value_ref
 from watersmeet.plan.plan import operators
-from watersmeet.spark.task import BETWEEN, InputTask, JoinTask, Link
+from watersmeet.spark.task import InputTask, JoinTask, Link
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -95,17 +95,17 @@ def _input_task(
 ) -> InputTask:
     part = operator.inputs[number]
     replicated = number in operator.replicated
-    names = [plan.query.streams[stream].name for stream in part.streams]
     kept = pa.schema(
         [
             (f"{plan.query.streams[ref.stream].name}.{ref.column}", to_arrow_type(types[ref], timezone="UTC"))
             for ref in layout.stored
         ]
     )
+    key_types = tuple(to_arrow_type(types[ref], timezone="UTC") for ref in layout.key)
     if isinstance(part, Source):
         columns = source_columns(plan, part.stream)
         return InputTask(
-            names[0],
+            plan.input_name(part),
             kept,
             tuple(columns.index(ref) for ref in layout.key),
             columns.index(Ref(part.stream, plan.query.streams[part.stream].time)),
@@ -113,15 +113,17 @@ def _input_task(
             replicated=replicated,
             stream=part.stream,
             clock=clock_number(plan, operator, part.stream),
+            key_types=key_types,
         )
     columns = tuple(dict.fromkeys([*layout.stored, *layout.key]))
     return InputTask(
-        BETWEEN.join(names),
+        plan.input_name(part),
         kept,
         tuple(columns.index(ref) for ref in layout.key),
         len(columns),
         end=len(columns) + 1,
         replicated=replicated,
+        key_types=key_types,
     )
 
 
@@ -141,11 +143,7 @@ def _required(plan: Plan, stream: int) -> list[Ref]:
 
 
 def _column(plan: Plan, ref: Ref) -> Column:
-    if ref.column.startswith("="):
-        member = plan.query.attributes[int(ref.column[1:])].members[ref.stream]
-        assert member is not None
-        return F.expr(member.text)
-    return column_named(ref.column)
+    return column_named(ref.column) if ref.attribute is None else F.expr(ref.text(plan.query))
 
 
 def column_named(name: str) -> Column:

@@ -9,12 +9,16 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import CheckpointMismatch
+from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.operator import Kernel, kernel_for
 from watersmeet.kernel.results import Results
+from watersmeet.kernel.sampling import distinct_keys, hottest_key
+from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan.identity import difference
 from watersmeet.spark.blobs import limited, unpack
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.output import output_of
+from watersmeet.spark.report import hot_key_numbers, path_number
 from watersmeet.spark.shelf import shelf_for
 from watersmeet.spark.state import MANIFEST, BucketState
 from watersmeet.spark.task import JoinTask
@@ -69,14 +73,34 @@ def bucket_metrics(join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
         "buckets": 1,
         "results": counts.results,
         "rows_examined": counts.examined,
+        "lookups": counts.lookups,
         "kernel_us": watch.spent_us,
     }
+    if isinstance(join.planner, Adaptive):
+        values["path_changes"] = join.planner.take_changes()
+        for number, state in enumerate(join.planner.heads):
+            values[f"path_{number}"] = path_number(state.path)
     for number in range(len(counts.late)):
         values[f"late_{number}"] = counts.late[number]
         if number not in join.streams:
             # Rows of streams were counted when they were packed.
             values[f"rows_{number}"] = counts.rows_in[number]
     return values
+
+
+def key_metrics(task: JoinTask, join: Kernel) -> dict[str, int | None]:
+    """How many different keys a bucket holds of each input, and the one with the most rows if it is hot."""
+    values: dict[str, int | None] = {}
+    hottest: tuple[float, dict[str, int | None]] | None = None
+    for number, (spec, window) in enumerate(zip(task.inputs, join.windows, strict=False)):
+        if spec.replicated or not spec.key_types:
+            continue
+        keys = values[f"keys_{number}"] = distinct_keys(window.runs)
+        hot = hottest_key(window.runs, keys)
+        if hot is not None and (hottest is None or hot.rows / window.rows > hottest[0]):
+            text = key_text(hot.run, hot.key, spec.key_types)
+            hottest = hot.rows / window.rows, hot_key_numbers(hot.rows, window.rows, number, text)
+    return values if hottest is None else values | hottest[1]
 
 
 def grouped_blobs(frames: Iterator[pd.DataFrame]) -> dict[int, list[Any]]:
@@ -118,7 +142,9 @@ class JoinProcessor:
         watch = Stopwatch()
         for block in join_blobs(self._task, join, blobs, watch):
             yield arrow_frame(self._output.results(block))
-        yield arrow_frame(self._output.metrics(self._close(state, join, watch)))
+        values = self._close(state, join, watch)
+        values.update(key_metrics(self._task, join))
+        yield arrow_frame(self._output.metrics(values))
 
     def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:
         """Join what has waited and let go of expired state when no rows come."""
@@ -141,6 +167,8 @@ class JoinProcessor:
         )
         refuse_other_query(state.manifest.identity, self._task.identity)
         join = new_join(self._task, lambda: uuid.uuid4().hex)
+        if self._task.plan.adaptive:
+            join.planner = Adaptive.of(self._task.operator, state.manifest.paths)
         state.load(join, [spec.kept for spec in self._task.inputs])
         # Zero before the first watermark: Spark refuses results at or before that as well.
         join.watermark = timers.getCurrentWatermarkInMs() * 1000
@@ -151,6 +179,8 @@ class JoinProcessor:
         join.on_watermark(join.watermark)
         watch.spent_us += (time.perf_counter_ns() - start) // 1000
         self._set_timer(state, join)
+        if isinstance(join.planner, Adaptive):
+            state.manifest.paths = join.planner.remember()
         state.save(join, self._task.identity)
         values = bucket_metrics(join, watch)
         for number in range(len(self._task.inputs)):

@@ -1,6 +1,6 @@
 """The durable state of one bucket: a map with a manifest and the blobs it lists.
 
-    "manifest"   identity of the query, the runs of every window, the timer
+    "manifest"   identity of the query, the runs of every window, the timer, the probe paths
     run id       blob
 
 A batch reads the manifest, puts the new blobs, removes the expired ones and writes the manifest, so the
@@ -22,6 +22,7 @@ from watersmeet.kernel.operator import Kernel
 from watersmeet.kernel.run import Run, replace_columns
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
+from watersmeet.optimize.adapt import Remembered
 from watersmeet.spark.shelf import Shelf
 
 KEY_SCHEMA = "id string"
@@ -50,6 +51,7 @@ class Manifest:
     identity: str
     windows: list[list[RunEntry]] = field(default_factory=list)
     timer_ms: int | None = None
+    paths: list[Remembered] | None = None
 
 
 class BucketState:

@@ -11,9 +11,6 @@ from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
 from watersmeet.spark.labels import label_of
 
-# Stands between the names of streams whose results are an input; no stream can have it in its name.
-BETWEEN = "+"
-
 
 @dataclass(frozen=True)
 class InputTask:
@@ -29,6 +26,7 @@ class InputTask:
         replicated: Whether every bucket gets every row.
         stream: Which stream of the query it is; None for results of another operator.
         clock: As which input all buckets get its times; None where they do not count them.
+        key_types: The types of the key columns.
     """
 
     name: str
@@ -40,6 +38,7 @@ class InputTask:
     replicated: bool = False
     stream: int | None = None
     clock: int | None = None
+    key_types: tuple[pa.DataType, ...] = ()
 
 
 # The times of a whole stream, which every bucket gets as one more input.

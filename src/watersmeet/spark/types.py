@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery
@@ -12,6 +12,7 @@ from watersmeet.query.stream import RESULT_TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _FIXED_ZONE = re.compile(r"Z|(?:Etc/)?(?:UTC|GMT|UT)?(?:[+-]\d[\d:]*)?|(?:Etc/)?(?:UCT|Zulu|Universal)")
 
@@ -37,42 +38,37 @@ class SparkTypes:
 
     def of_key(self, stream: Stream, text: str) -> Column:
         """The type of an expression over one stream."""
-        from pyspark.errors import PySparkException
-        from pyspark.sql import functions as F
-
-        try:
-            found = stream.source.alias(stream.name).select(F.expr(text)).schema.fields[0].dataType
-        except PySparkException as error:
-            raise _untyped(text, error) from None
-        return Column(text, found.simpleString(), not_a_key(found))
+        source: DataFrame = stream.source.alias(stream.name)
+        (field,) = _analysed(text, source.select).fields
+        return Column(text, field.dataType.simpleString(), not_a_key(field.dataType))
 
     def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
         """Raise InvalidQuery if a text is not a condition over these streams."""
-        from pyspark.errors import PySparkException
-        from pyspark.sql import functions as F
-
-        try:
-            _ = self._empty(streams).filter(F.expr(text)).schema
-        except PySparkException as error:
-            raise _untyped(text, error) from None
+        _analysed(text, _results(streams).filter)
 
     def refuse_untyped_value(self, text: str) -> None:
         """Raise InvalidQuery if a text has no value over the streams and the result time."""
-        from pyspark.errors import PySparkException
-        from pyspark.sql import functions as F
+        _analysed(text, _results(self._streams).select)
 
-        try:
-            _ = self._empty(self._streams).select(F.expr(text)).schema
-        except PySparkException as error:
-            raise _untyped(text, error) from None
 
-    def _empty(self, streams: Sequence[Stream]) -> DataFrame:
-        from pyspark.sql.types import StructField, StructType, TimestampType
+def _results(streams: Sequence[Stream]) -> DataFrame:
+    """Results of these streams, of which there are none."""
+    from pyspark.sql.types import StructField, StructType, TimestampType
 
-        fields = [StructField(stream.name, stream.source.schema) for stream in streams]
-        schema = StructType([*fields, StructField(RESULT_TIME, TimestampType())])
-        spark: SparkSession = streams[0].source.sparkSession
-        return spark.createDataFrame([], schema)
+    fields = [StructField(stream.name, stream.source.schema) for stream in streams]
+    spark: SparkSession = streams[0].source.sparkSession
+    return spark.createDataFrame([], StructType([*fields, StructField(RESULT_TIME, TimestampType())]))
+
+
+def _analysed(text: str, use: Callable[..., DataFrame]) -> StructType:
+    """What Spark makes of a text: the schema of a DataFrame that uses it."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F
+
+    try:
+        return use(F.expr(text)).schema
+    except PySparkException as error:
+        raise _untyped(text, error) from None
 
 
 def _untyped(text: str, error: Exception) -> InvalidQuery:

@@ -5,14 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
+from watersmeet.plan.plan import BETWEEN
 from watersmeet.spark.metrics import StreamMetrics, metrics
-from watersmeet.spark.task import BETWEEN
-
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.listener import StreamingQueryProgress
-    from pyspark.sql.streaming.query import StreamingQuery
 
 
 @dataclass(slots=True)
@@ -76,7 +72,7 @@ class Progress:
         """The average since the start."""
         return self.rows / self.seconds if self.seconds else 0.0
 
-    def update(self, query: StreamingQuery) -> int:
+    def update(self, query: Any) -> int:
         """Take in the batches that have ended since the last call; returns how many there were."""
         before = self.batches
         latest = query.lastProgress
@@ -89,7 +85,7 @@ class Progress:
                 self._add(progress)
         return self.batches - before
 
-    def _add(self, progress: StreamingQueryProgress) -> None:
+    def _add(self, progress: Any) -> None:
         operators = metrics(progress)
         self.batches += 1
         self.results += operators[-1].results

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from watersmeet.lab.files import write_batch
 
 _EPOCH_US = 1_700_000_000_000_000
 
@@ -69,17 +69,11 @@ class Workload:
 def generate(workload: Workload, root: Path) -> None:
     """Write the streams; `root/s0/00000.parquet` is the first batch of the first stream."""
     for stream in range(workload.streams):
-        folder = root / f"s{stream}"
-        folder.mkdir(parents=True)
         random = np.random.default_rng([workload.seed, stream])
         for batch in range(workload.batches):
-            path = folder / f"{batch:05}.parquet"
-            # Random values repeat too seldom for a dictionary.
             table = _table(workload, batch, random)
-            pq.write_table(table, path, compression="lz4", use_dictionary=False)
-            # The file source takes files by modification time.
-            moment = 1_700_000_000 + batch
-            os.utime(path, (moment, moment))
+            # Random values repeat too seldom for a dictionary.
+            write_batch(table, root / f"s{stream}", batch, compression="lz4", use_dictionary=False)
 
 
 def _table(workload: Workload, batch: int, random: np.random.Generator) -> pa.Table:

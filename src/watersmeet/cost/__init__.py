@@ -1,0 +1,1 @@
+"""Cost models of the papers, one file each: pure functions."""

@@ -1,0 +1,89 @@
+"""What a plan will need and give, from what is known about the data.
+
+A stored row leaves when the watermark has passed its end, and the watermark is the newest time of the batch
+before, less the greatest lateness. So the rows of a stream that are stored at the end of a batch span
+
+        now - batch - lateness - T                                      now
+        |------------------------------------------------------------------|
+
+of time: rate * (T + lateness + batch). Windows leave in whole slices, which adds half a slice on average.
+"""
+
+from __future__ import annotations
+
+from watersmeet.cost.orders import order_problem
+from watersmeet.cost.sizes import Sizes
+from watersmeet.cost.visit import COST_MODELS
+from watersmeet.plan import Operator, Plan, ProbePath, Source
+from watersmeet.plan.forecast import Forecast, InputForecast, OperatorForecast, PathForecast
+from watersmeet.plan.plan import operators
+from watersmeet.stats import ABSENT, Figure, Statistics
+
+
+def forecast(plan: Plan, statistics: Statistics, model: str = "probes") -> Forecast:
+    """Predict what a plan does.
+
+    Args:
+        plan: The plan.
+        statistics: What is known about the data.
+        model: The cost model for paths.
+    """
+    sizes = Sizes(plan.query, statistics)
+    slowest = max(plan.query.streams, key=lambda stream: stream.lateness)
+    lateness = slowest.lateness.total_seconds()
+    batch = statistics.batch_seconds
+    found = tuple(
+        OperatorForecast(
+            tuple(_input(plan, sizes, operator, number, lateness) for number in range(len(operator.inputs))),
+            tuple(_path(operator, path, sizes, model) for path in operator.paths),
+            sizes.arriving(operator.streams),
+        )
+        for operator in operators(plan.root)
+    )
+    arriving = Figure.exact(0)
+    for stream in range(len(plan.query.streams)):
+        arriving = arriving + sizes.rate(stream)
+    shipped = Figure.exact(0)
+    for operator_forecast in found:
+        for one in operator_forecast.inputs:
+            shipped = shipped + one.shipped
+    output = sizes.arriving(plan.root.streams)
+    return Forecast(
+        found,
+        output,
+        output / arriving,
+        shipped,
+        batch + lateness,
+        lateness,
+        slowest.name,
+        bool(plan.counted(plan.root)),
+        batch,
+    )
+
+
+def _input(plan: Plan, sizes: Sizes, operator: Operator, number: int, lateness: float) -> InputForecast:
+    part = operator.inputs[number]
+    rate, alive = sizes.arriving(part.streams), sizes.alive_together(part.streams)
+    # Without the span of a batch, what one batch adds is left out; the reader is told.
+    beyond = lateness + (sizes.statistics.batch_seconds.value or 0.0)
+    rows = alive + rate * beyond
+    if isinstance(part, Source) and (reach := sizes.query.reaches[part.stream]) is not None:
+        rows = rows + rate * (reach / 1e6 / plan.slices / 2)
+    copies = plan.buckets if number in operator.replicated else 1
+    row_bytes = sizes.row_bytes(part.streams)
+    return InputForecast(rate, rows * copies, rows * row_bytes * copies, rate * row_bytes * copies)
+
+
+def _path(operator: Operator, path: ProbePath, sizes: Sizes, model: str) -> PathForecast:
+    """Combinations per new row, step by step, and what visiting costs."""
+    streams = [frozenset(part.streams) for part in operator.inputs]
+    own = sizes.alive_together(streams[path.head])
+    matches = []
+    for place in range(1, len(path.sequence)):
+        bound = path.sequence[: place + 1]
+        together = sizes.alive_together(frozenset[int]().union(*(streams[part] for part in bound)))
+        # Before the new rows are there, nothing can be said of one of them.
+        matches.append(together / own if path.head in bound and own.value else ABSENT)
+    problem = order_problem(operator, sizes, COST_MODELS[model])
+    cost = ABSENT if problem is None else Figure.estimated(problem.cost(path.head, path.sequence))
+    return PathForecast(tuple(matches), cost)

@@ -1,0 +1,199 @@
+"""What it costs to visit windows in some order.
+
+A row that finds no partner in the first window needs no look into the others, so the order decides how many
+combinations are ever formed (Golab & Özsu 2003, Sect. 5). New rows of the head come at once (eager) or as
+all rows of a tick (lazy); then windows are as long as they can get within the tick, and the new rows need
+not come first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from watersmeet.cost.sizes import Sizes
+from watersmeet.cost.visit import CostModel, Visit, probes
+from watersmeet.plan import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One input of an operator.
+
+    Attributes:
+        rate: Rows per second.
+        alive: Rows alive at a time.
+        distinct: Values of the key; the fewer, the more rows a probe finds.
+        buckets: Hash buckets of a window without a real index.
+        scanned: Whether it has no part in the key, so that all its rows are looked at.
+    """
+
+    rate: float
+    alive: float
+    distinct: float = 1
+    buckets: float = 1
+    scanned: bool = False
+
+
+@dataclass(frozen=True)
+class OrderProblem:
+    """All that an optimizer may ask about one operator.
+
+    Attributes:
+        loops: Its inputs.
+        match: How likely one row of each of some inputs belong together.
+        key_match: The same for the equalities of the key alone: what an index finds.
+        linked: Per input the others it has a condition with.
+        model: The price of a visit.
+        tick: The time between two batches; None processes every row at once.
+    """
+
+    loops: tuple[Loop, ...]
+    match: Callable[[frozenset[int]], float]
+    key_match: Callable[[frozenset[int]], float]
+    linked: tuple[frozenset[int], ...]
+    model: CostModel = probes
+    tick: float | None = None
+    _costs: dict[tuple[int, frozenset[int], int], float] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs there are."""
+        return len(self.loops)
+
+    @property
+    def heads(self) -> range:
+        """Every input has new rows."""
+        return range(len(self.loops))
+
+    def count(self, head: int, part: int) -> float:
+        """How many rows of an input take part: the new ones of the head, those alive of another."""
+        loop = self.loops[part]
+        if self.tick is None:
+            return 1.0 if part == head else loop.alive
+        return loop.rate * self.tick if part == head else loop.alive + loop.rate * self.tick
+
+    def runs(self, head: int) -> float:
+        """How often per second the loops of a head run."""
+        return self.loops[head].rate if self.tick is None else 1 / self.tick
+
+    def size(self, head: int, bound: Iterable[int]) -> float:
+        """How many combinations of some inputs there are in a run."""
+        members = frozenset(bound)
+        return self.match(members) * math.prod(self.count(head, part) for part in sorted(members))
+
+    def window_size(self, bound: Iterable[int]) -> float:
+        """The same for whole windows, whoever is the head."""
+        members = frozenset(bound)
+        return self.match(members) * math.prod(self.loops[part].alive for part in sorted(members))
+
+    def step(self, head: int, bound: frozenset[int], part: int) -> float:
+        """What it costs per second to visit one more input."""
+        known = self._costs.get((head, bound, part))
+        if known is None:
+            rows = self.count(head, part)
+            visit = Visit(
+                self.size(head, bound), self._found(bound, part) * rows, rows, self.loops[part].buckets
+            )
+            known = self._costs[head, bound, part] = self.model(visit) * self.runs(head)
+        return known
+
+    def cost(self, head: int, sequence: Sequence[int]) -> float:
+        """What a whole order of a head costs per second."""
+        return sum(
+            self.step(head, frozenset(sequence[:place]), sequence[place]) for place in range(1, len(sequence))
+        )
+
+    def total(self, sequences: Mapping[int, Sequence[int]]) -> float:
+        """What the orders of all heads cost per second."""
+        return sum(self.cost(head, sequence) for head, sequence in sequences.items())
+
+    def first(self, head: int) -> list[int]:
+        """The inputs an order of a head may start with.
+
+        It starts with the head where rows are processed at once. Rows with a key cannot be looked up by rows
+        without one, so those never come first while there are others.
+        """
+        keyed = [part for part in self.heads if not self.loops[part].scanned]
+        if self.tick is None and (head in keyed or not keyed):
+            return [head]
+        return keyed or [head]
+
+    def next(self, head: int, bound: frozenset[int]) -> Iterator[int]:
+        """The inputs an order may go on with."""
+        rest = [part for part in self.heads if part not in bound]
+        if self.tick is None and head not in bound:
+            # Only a head without a key comes second: its rows are looked for from a window with one.
+            rest = [head]
+        yield from rest
+
+    def _found(self, bound: frozenset[int], part: int) -> float:
+        """The share of a window that the index gives a combination."""
+        keyed = frozenset(other for other in bound if not self.loops[other].scanned)
+        if self.loops[part].scanned or not keyed:
+            return 1.0
+        before = self.key_match(keyed)
+        return self.key_match(keyed | {part}) / before if before else 0.0
+
+
+def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -> OrderProblem | None:
+    """The question for an optimizer; None if too little is known to put it."""
+    streams = [frozenset(part.streams) for part in operator.inputs]
+    own = [sizes.match(one) for one in streams]
+    alive = [sizes.alive_together(one) for one in streams]
+    rates = [sizes.arriving(one) for one in streams]
+    whole = sizes.match(frozenset[int]().union(*streams))
+    if not all(figure.is_known for figure in (*own, *alive, *rates, whole)):
+        return None
+    scanned = operator.replicated if operator.key else frozenset[int]()
+
+    def union(parts: frozenset[int]) -> frozenset[int]:
+        return frozenset[int]().union(*(streams[part] for part in parts))
+
+    def match(parts: frozenset[int]) -> float:
+        inside = 1.0
+        for part in parts:
+            inside *= own[part].number
+        return sizes.match(union(parts)).number / inside if inside else 0.0
+
+    own_key = [sizes.match(one, operator.key).number for one in streams]
+
+    def key_match(parts: frozenset[int]) -> float:
+        inside = 1.0
+        for part in parts:
+            inside *= own_key[part]
+        return sizes.match(union(parts), operator.key).number / inside if inside else 0.0
+
+    loops = tuple(
+        Loop(rates[i].number, alive[i].number, _distinct(operator, sizes, i), 1, i in scanned)
+        for i in range(len(streams))
+    )
+    tick = sizes.statistics.batch_seconds.value or None
+    return OrderProblem(loops, match, key_match, _linked(operator, sizes, streams), model, tick)
+
+
+def _distinct(operator: Operator, sizes: Sizes, part: int) -> float:
+    """Values of the key an input has; without a key all rows are of one."""
+    total = 1.0
+    for attribute in operator.key:
+        found = [sizes.distinct(attribute, stream) for stream in operator.inputs[part].streams]
+        known = [figure.number for figure in found if figure.is_known]
+        total *= min(known, default=1.0)
+    return max(total, 1.0)
+
+
+def _linked(
+    operator: Operator, sizes: Sizes, streams: Sequence[frozenset[int]]
+) -> tuple[frozenset[int], ...]:
+    query = sizes.query
+    edges = [set(query.attributes[number].streams) for number in (*operator.key, *operator.checks)]
+    edges += [set(query.conditions[number].streams) for number in operator.conditions]
+    return tuple(
+        frozenset(
+            other
+            for other in range(len(streams))
+            if other != part and any(edge & streams[part] and edge & streams[other] for edge in edges)
+        )
+        for part in range(len(streams))
+    )

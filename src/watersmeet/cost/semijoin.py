@@ -1,0 +1,363 @@
+"""What it costs to join streams that arrive at different nodes (Tran & Lee 2010, Appendix B).
+
+In a one-way join the arrivals of a first stream at node 1 look back into the window of a second stream at
+node 2. Six algorithms do this. They differ in where the results come out and in what travels:
+
+    SP-S    at node 1   every row of the second stream
+    SP-D    at node 2   every row of the first stream
+    SM-S1   at node 1   the keys of the first stream, then the rows of the second that have one of them
+    SM-S2   at node 1   the same, but node 1 remembers the keys it has asked for and node 2 keeps them current
+    SM-D1   at node 2   the rows of the first stream whose key the second has, as far as node 1 was told
+    SM-D2   at node 2   keys there, matching keys back, then the rows that have one of them
+
+Costs are seconds of work per second of arrivals, summed over links and nodes. A link may well be asked for
+more than a second of work per second: it is then too slow for the streams, whichever algorithm is best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from watersmeet.errors import InvalidQuery
+
+
+def _check(what: str, value: float, rule: str, *, holds: bool) -> None:
+    if not holds:
+        raise InvalidQuery(f"{what} must be {rule}", f"it is {value:g}.")
+
+
+class Algorithm(Enum):
+    """The six ways to compute a one-way join; of equally cheap ones the first is taken."""
+
+    SP_S = "SP-S"
+    SP_D = "SP-D"
+    SM_S1 = "SM-S1"
+    SM_S2 = "SM-S2"
+    SM_D1 = "SM-D1"
+    SM_D2 = "SM-D2"
+
+    @property
+    def at_source(self) -> bool:
+        """Whether results come out where the arriving rows are, not where the window is."""
+        return self in (Algorithm.SP_S, Algorithm.SM_S1, Algorithm.SM_S2)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Seconds of work per second of arrivals, on links and at nodes.
+
+    >>> (Work(3.0, 0.5) + Work(1.0, 0.25)).total
+    4.75
+    """
+
+    transmission: float = 0.0
+    processing: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Both together."""
+        return self.transmission + self.processing
+
+    def __add__(self, other: Work) -> Work:
+        return Work(self.transmission + other.transmission, self.processing + other.processing)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStream:
+    """A stream, or the results of earlier steps, as they arrive at a node.
+
+    Attributes:
+        node: Where its rows arrive.
+        rate: Rows per second.
+        window: How long a row is kept, seconds.
+        distinct: Number of distinct keys, all equally frequent: 1 / f in the paper.
+        full: Bytes of a row.
+        partial: Bytes of its key.
+    """
+
+    node: int
+    rate: float
+    window: float
+    distinct: float
+    full: float
+    partial: float
+
+    def __post_init__(self) -> None:
+        """Refuse what no stream can be."""
+        where = f"of the stream at node {self.node}"
+        _check(f"rate {where}", self.rate, "0 or more", holds=0 <= self.rate < math.inf)
+        _check(f"window {where}", self.window, "above 0 s", holds=0 < self.window < math.inf)
+        _check(f"distinct keys {where}", self.distinct, "1 or more", holds=1 <= self.distinct < math.inf)
+        _check(f"bytes of a key {where}", self.partial, "above 0", holds=0 < self.partial < math.inf)
+        roomy = self.partial <= self.full < math.inf
+        _check(f"bytes of a row {where}", self.full, "those of its key or more", holds=roomy)
+
+    @property
+    def held(self) -> float:
+        """Expected rows in the window."""
+        return self.rate * self.window
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What lies between two nodes: seconds of latency, bytes per second.
+
+    >>> Link(latency=0.025, bandwidth=128_000).time(12_800)
+    0.125
+    """
+
+    latency: float
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        """Refuse what no link can be; infinite bandwidth stands for no link at all."""
+        _check("latency of a link", self.latency, "0 s or more", holds=0 <= self.latency < math.inf)
+        _check("bandwidth of a link", self.bandwidth, "above 0", holds=self.bandwidth > 0)
+
+    def time(self, size: float) -> float:
+        """S(x) of the paper: how long a message of this many bytes takes."""
+        return self.latency + size / self.bandwidth
+
+
+# Streams at the same node need no link.
+HERE = Link(latency=0.0, bandwidth=math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Seconds per elementary operation; the paper names them and gives no values.
+
+    Attributes:
+        probe: To compare a row with one row of a window, c_p.
+        insert: To add a row to a window, c_i.
+        update: To add one and to remove an expired one, c_u.
+        hashing: To look a key up, c_h.
+        message: Bytes of a number sent on its own.
+    """
+
+    probe: float = 1e-6
+    insert: float = 1e-6
+    update: float = 1e-6
+    hashing: float = 1e-6
+    message: float = 4.0
+
+    def __post_init__(self) -> None:
+        """Refuse operations that give time back."""
+        for name in self.__slots__:
+            value = getattr(self, name)
+            _check(f"constant {name}", value, "0 or more", holds=0 <= value < math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How the streams are processed, and how literally the formulas are taken.
+
+    Attributes:
+        tick: Arrivals are processed in batches of this many seconds, the paper's execution interval.
+        constants: What elementary operations take.
+        literal_keys: Table 4 lets a batch or window have all keys of its stream, even if it has fewer rows
+            than the stream has keys. By default it has no more keys than rows.
+        literal_empty: The formulas charge a latency for messages without content. By default nothing is sent
+            then, as the paper's own explanation of Fig. 7 has it.
+        detailed: Also charge what the formulas of SM-S2 and SM-D1 leave out: the counts by which the
+            other side learns what has expired, and that SM-S2 answers a key with all its rows, not one.
+    """
+
+    tick: float = 0.1
+    constants: Constants = field(default_factory=Constants)
+    literal_keys: bool = False
+    literal_empty: bool = False
+    detailed: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a tick that never passes."""
+        _check("tick", self.tick, "above 0 s", holds=0 < self.tick < math.inf)
+
+    def shipping(self, link: Link, *sizes: float) -> float:
+        """Seconds per second to send messages of these many bytes at every tick."""
+        return sum(link.time(size) for size in sizes if size or self.literal_empty) / self.tick
+
+
+DEFAULT = Setting()
+
+
+@dataclass(frozen=True, slots=True)
+class OneWayJoin:
+    """Arrivals of the first stream look back into the window of the second.
+
+    The properties are the quantities of Table 4, with its letters in brackets.
+    """
+
+    first: SiteStream
+    second: SiteStream
+    link: Link
+    setting: Setting = DEFAULT
+
+    @property
+    def batch1(self) -> float:
+        """Rows of the first stream per tick (wp_1)."""
+        return self.first.rate * self.setting.tick
+
+    @property
+    def batch2(self) -> float:
+        """Rows of the second stream per tick (wp_2)."""
+        return self.second.rate * self.setting.tick
+
+    @property
+    def keys1(self) -> float:
+        """Distinct keys in a batch of the first stream (m_1)."""
+        return self._keys(self.first, self.batch1)
+
+    @property
+    def keys2(self) -> float:
+        """Distinct keys in a batch of the second stream (m_2)."""
+        return self._keys(self.second, self.batch2)
+
+    @property
+    def window_keys(self) -> float:
+        """Distinct keys in the window of the second stream (k_2)."""
+        return self._keys(self.second, self.second.held)
+
+    def _keys(self, stream: SiteStream, rows: float) -> float:
+        return stream.distinct if self.setting.literal_keys else min(stream.distinct, rows)
+
+    def ship(self, *sizes: float) -> float:
+        """Seconds per second to send messages of these many bytes at every tick."""
+        return self.setting.shipping(self.link, *sizes)
+
+
+def survival(first: SiteStream, second: SiteStream) -> float:
+    """Fraction of the first stream's rows whose key the second also has: f_12 of Table 4.
+
+    The smaller set of keys is taken to lie within the larger. The table calls it the factor of the semijoin
+    from the first to the second; the formulas use it as what the second leaves of the first.
+    """
+    return min(1.0, second.distinct / first.distinct)
+
+
+def match_prob(first: SiteStream, second: SiteStream) -> float:
+    """Probability that a row of each have the same key, the join selectivity of Sect. 4.1."""
+    return 1.0 / max(first.distinct, second.distinct)
+
+
+def sp_s(join: OneWayJoin) -> Work:
+    """C_SP-S, simple join at the source: the second stream keeps a copy of its window at node 1."""
+    first, second, c = join.first, join.second, join.setting.constants
+    return Work(
+        join.ship(join.batch2 * second.full),
+        first.rate * c.update + first.rate * c.probe * second.held + second.rate * c.update,
+    )
+
+
+def sp_d(join: OneWayJoin) -> Work:
+    """C_SP-D, simple join at the destination: the rows of the first stream travel."""
+    first, second, c = join.first, join.second, join.setting.constants
+    return Work(
+        join.ship(join.batch1 * first.full),
+        first.rate * c.insert + first.rate * c.probe * second.held + second.rate * c.update,
+    )
+
+
+def sm_s1(join: OneWayJoin) -> Work:
+    """C_SM-S1, one-step semijoin at the source: keys there, rows back, and how many of them have expired."""
+    first, second, c = join.first, join.second, join.setting.constants
+    shipped = join.batch2 * survival(second, first)
+    # Without rows there is nothing to count.
+    count = c.message if shipped or join.setting.literal_empty else 0.0
+    return Work(
+        join.ship(join.keys1 * first.partial, shipped * second.full, count),
+        (first.rate + second.rate) * c.insert
+        + (join.keys1 * c.probe * second.held + shipped * c.insert) / join.setting.tick
+        + first.rate * c.probe * second.held * survival(second, first),
+    )
+
+
+def sm_s2(join: OneWayJoin) -> Work:
+    """C_SM-S2, two-step semijoin at the source: node 1 holds all keys and the rows of those it asked for.
+
+    In print the rows that follow a known key stand outside S(.), bytes added to seconds. They travel in the
+    same message as the new keys.
+    """
+    first, second, c = join.first, join.second, join.setting.constants
+    asked = join.window_keys * (1 - survival(first, second))
+    new = join.keys2 * (1 - survival(second, first))
+    answer, counts = asked, 0.0
+    if join.setting.detailed:
+        answer = second.held * (1 - survival(first, second))
+        counts = join.window_keys * c.message
+    known = join.batch2 * survival(second, first)
+    return Work(
+        join.ship(
+            asked * second.partial, answer * second.full, new * second.partial + known * second.full + counts
+        ),
+        first.rate * (c.insert + 2 * c.hashing)
+        + second.rate * (c.insert + c.probe * join.window_keys)
+        + (asked * c.probe * second.held + new * (c.insert + c.update)) / join.setting.tick,
+    )
+
+
+def sm_d1(join: OneWayJoin) -> Work:
+    """C_SM-D1, one-step semijoin at the destination: node 1 holds the keys of the second stream."""
+    first, second, c = join.first, join.second, join.setting.constants
+    new = join.keys2 * (1 - survival(second, first))
+    counts = join.window_keys * c.message if join.setting.detailed else 0.0
+    return Work(
+        join.ship(join.batch1 * survival(first, second) * first.full, new * second.partial + counts),
+        first.rate * c.probe * (join.window_keys + survival(first, second) * second.held)
+        + second.rate * c.probe * join.window_keys
+        + (first.rate + second.rate) * c.insert
+        + 2 * new * c.insert / join.setting.tick,
+    )
+
+
+def sm_d2(join: OneWayJoin) -> Work:
+    """C_SM-D2, two-step semijoin at the destination: keys there, matching keys back, then the rows.
+
+    In print the last shipment is of all rows; what travels, and what the formula charges, are those left.
+    """
+    first, second, c = join.first, join.second, join.setting.constants
+    left = survival(first, second)
+    return Work(
+        join.ship(
+            join.keys1 * first.partial, join.keys1 * left * first.partial, join.batch1 * left * first.full
+        ),
+        first.rate * c.insert
+        + (join.keys1 * second.held + join.keys1 * left * join.batch1) * c.probe / join.setting.tick
+        + first.rate * left * c.probe * second.held
+        + second.rate * c.update,
+    )
+
+
+FORMULAS: Mapping[Algorithm, Callable[[OneWayJoin], Work]] = {
+    Algorithm.SP_S: sp_s,
+    Algorithm.SP_D: sp_d,
+    Algorithm.SM_S1: sm_s1,
+    Algorithm.SM_S2: sm_s2,
+    Algorithm.SM_D1: sm_d1,
+    Algorithm.SM_D2: sm_d2,
+}
+
+
+def output(first: SiteStream, second: SiteStream, node: int) -> SiteStream:
+    """The results of a one-way join as the first stream of the next step (Sect. 4.1).
+
+    The paper gives the rate only. A result carries both rows and is looked up by one key. It lasts until
+    one of its members expires, so its mean life is 1 / (1 / T1 + 1 / T2) (Little's law on the number of pairs
+    in two windows). Its keys are those both streams have.
+
+    >>> clicks = SiteStream(node=0, rate=100, window=2, distinct=50, full=200, partial=5)
+    >>> orders = SiteStream(node=1, rate=10, window=6, distinct=20, full=80, partial=5)
+    >>> output(clicks, orders, node=1)
+    SiteStream(node=1, rate=120.0, window=1.5, distinct=20, full=280, partial=5)
+    """
+    return SiteStream(
+        node,
+        first.rate * second.held * match_prob(first, second),
+        1 / (1 / first.window + 1 / second.window),
+        min(first.distinct, second.distinct),
+        first.full + second.full,
+        first.partial,
+    )

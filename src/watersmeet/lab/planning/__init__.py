@@ -1,0 +1,1 @@
+"""How long planning takes, and how close its predictions come to a run."""

@@ -1,0 +1,118 @@
+"""Probe orders that follow the data: each bucket decides for itself, from what its own windows hold.
+
+Nothing is coordinated. A path only says in which order windows are visited; whatever it is, new rows find
+the same combinations, so a bucket may change it between two inputs of a batch without losing or repeating a
+result.
+
+A bucket looks at its keys when the rows of some window have moved by a quarter since it last did, or after
+some batches in any case, since keys can change while numbers do not. It changes a path only when another is
+better by a margin: between two that cost about the same it stays with the one it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from watersmeet.optimize.budget import Budget, BudgetSpent
+from watersmeet.optimize.order.exhaustive import exhaustive
+from watersmeet.optimize.order.sampled import SampledOrders
+from watersmeet.plan import Operator, ProbePath
+from watersmeet.stats.key_sample import KeySample
+
+# Rows of a window that moved by less than this factor are taken for the same.
+_MOVED = 1.25
+# Batches after which keys are looked at in any case.
+_AT_LEAST_EVERY = 8
+# A new path has to be cheaper than the current one by this factor.
+_BETTER = 1.1
+# Fewer sampled keys than this say little: wait for more.
+_FEWEST_KEYS = 16
+# Steps of a search: all orders of up to eight inputs.
+_BUDGET = 1_024
+
+# The order of all inputs, the rows of each when it was chosen, and for how many batches it was not looked at.
+Remembered = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+@dataclass(slots=True)
+class HeadState:
+    """What a bucket remembers about the path of one input.
+
+    Attributes:
+        path: The path in use.
+        rows: How many rows each input had when it was chosen.
+        age: For how many batches it was not looked at.
+    """
+
+    path: ProbePath
+    rows: tuple[int, ...] = ()
+    age: int = 0
+
+
+@dataclass(slots=True)
+class Adaptive:
+    """The paths of one bucket of an operator; small plain data, so that a checkpoint can hold it.
+
+    Attributes:
+        heads: By input.
+        stages: Whether conditions are judged between windows.
+        changes: How many paths were changed since the count was last taken.
+    """
+
+    heads: list[HeadState]
+    stages: bool
+    changes: int = field(default=0)
+
+    @classmethod
+    def of(cls, operator: Operator, remembered: Sequence[Remembered] | None = None) -> Adaptive:
+        """Start from the paths of the plan, or go on from those that were remembered."""
+        stages = bool(operator.conditions or operator.checks)
+        if remembered is None:
+            return cls([HeadState(path) for path in operator.paths], stages)
+        heads = enumerate(remembered)
+        return cls(
+            [HeadState(ProbePath.of(head, order), rows, age) for head, (order, rows, age) in heads], stages
+        )
+
+    def remember(self) -> list[Remembered]:
+        """What to start from after the next batch."""
+        return [(state.path.sequence, state.rows, state.age) for state in self.heads]
+
+    def path(self, head: int, rows: Sequence[int], look: Callable[[], KeySample]) -> ProbePath:
+        """The path for new rows of an input; see `watersmeet.kernel.sampling.PathPlanner`."""
+        state = self.heads[head]
+        state.age += 1
+        if state.rows and state.age < _AT_LEAST_EVERY and not _moved(state.rows, rows):
+            return state.path
+        state.rows, state.age = tuple(rows), 0
+        sample = look()
+        if sample.keys < _FEWEST_KEYS:
+            return state.path
+        orders = SampledOrders(sample, head, stages=self.stages)
+        try:
+            best = exhaustive(orders, Budget(_BUDGET))[head]
+        except BudgetSpent:
+            best = _nearest_first(orders, head)
+        if orders.cost(head, state.path.sequence) > _BETTER * orders.cost(head, best):
+            state.path = ProbePath.of(head, best)
+            self.changes += 1
+        return state.path
+
+    def take_changes(self) -> int:
+        """The number of changes, starting anew."""
+        changes, self.changes = self.changes, 0
+        return changes
+
+
+def _moved(before: Sequence[int], now: Sequence[int]) -> bool:
+    return any(max(old, new) > _MOVED * min(old, new) for old, new in zip(before, now, strict=True))
+
+
+def _nearest_first(orders: SampledOrders, head: int) -> tuple[int, ...]:
+    """Step by step to whatever costs least, where all orders are too many."""
+    order = [head if head in orders.first(head) else orders.first(head)[0]]
+    while len(order) < orders.inputs:
+        bound = frozenset(order)
+        order.append(min(orders.next(head, bound), key=lambda part: (orders.step(head, bound, part), part)))
+    return tuple(order)

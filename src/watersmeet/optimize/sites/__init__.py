@@ -1,0 +1,1 @@
+"""Where streams at different nodes meet, in which order and by which algorithm (Tran & Lee 2010, Sect. 4)."""

@@ -1,0 +1,218 @@
+"""What there is to say about a plan, before it is put into words: the same facts for every form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from watersmeet.plan.choice import Choice
+from watersmeet.plan.forecast import Forecast, InputForecast, PathForecast
+from watersmeet.plan.layout import OperatorLayout, Ref, layouts
+from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
+from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
+from watersmeet.query import JoinQuery, RowWindow, Stream
+from watersmeet.query.duration import describe_duration
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFacts:
+    """A stream of the query."""
+
+    name: str
+    alive: str
+    lateness: str
+    only: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepFacts:
+    """A window on the way of an arriving row: how it is looked into, and what is judged there."""
+
+    visits: str
+    by: str
+    tests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathFacts:
+    """The way of one input's new rows; `lead` is the input whose rows are gone through, mostly its own."""
+
+    head: str
+    lead: str
+    steps: tuple[StepFacts, ...]
+    expected: PathForecast | None
+
+
+@dataclass(frozen=True, slots=True)
+class InputFacts:
+    """What is stored of an input."""
+
+    name: str
+    stores: tuple[str, ...]
+    everywhere: bool
+    expected: InputForecast | None
+    measured: MeasuredInput | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFacts:
+    """One operator."""
+
+    number: int
+    key: str
+    inputs: tuple[InputFacts, ...]
+    paths: tuple[PathFacts, ...]
+    choice: Choice | None
+    measured: MeasuredOperator | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A whole plan."""
+
+    streams: tuple[StreamFacts, ...]
+    by_windows: tuple[str, ...]
+    afterwards: tuple[tuple[str, str], ...]
+    operators: tuple[OperatorFacts, ...]
+    buckets: int
+    slices: int
+    waits: bool
+    adaptive: bool
+    tree: Choice | None
+    notes: tuple[str, ...]
+    expected: Forecast | None
+    measured: Measured | None
+    verbose: bool
+
+
+def explanation(
+    plan: Plan, forecast: Forecast | None, measured: Measured | None, *, verbose: bool
+) -> Explanation:
+    """Gather the facts."""
+    query, tree, laid_out = plan.query, operators(plan.root), layouts(plan)
+    chosen = {choice.about: choice for choice in plan.choices}
+    return Explanation(
+        tuple(
+            StreamFacts(
+                stream.name,
+                _alive(stream, reach),
+                describe_duration(stream.lateness),
+                tuple(f.text for f in query.filters if f.stream == number),
+            )
+            for number, (stream, reach) in enumerate(zip(query.streams, query.reaches, strict=True))
+        ),
+        query.by_windows,
+        tuple((rest.text, rest.reason) for rest in query.afterwards),
+        tuple(
+            OperatorFacts(
+                number + 1,
+                _key(query, operator),
+                _inputs(query, tree, operator, laid_out[operator], forecast, measured),
+                _paths(query, tree, operator, forecast),
+                chosen.get(f"paths of operator {number + 1}"),
+                measured.operators[number] if measured else None,
+            )
+            for number, operator in enumerate(tree)
+        ),
+        plan.buckets,
+        plan.slices,
+        bool(plan.counted(plan.root)),
+        plan.adaptive,
+        chosen.get("the tree of operators"),
+        plan.notes,
+        forecast,
+        measured,
+        verbose,
+    )
+
+
+def _alive(stream: Stream, reach: int | None) -> str:
+    limits = [str(stream.window)] if isinstance(stream.window, RowWindow) else []
+    if reach is not None:
+        length = timedelta(microseconds=reach)
+        why = "" if length == stream.window else ", from the conditions on time"
+        limits.append(f"alive {describe_duration(length)} after {stream.time}{why}")
+    return ", ".join(limits)
+
+
+def _inputs(
+    query: JoinQuery,
+    tree: list[Operator],
+    operator: Operator,
+    layout: OperatorLayout,
+    forecast: Forecast | None,
+    measured: Measured | None,
+) -> tuple[InputFacts, ...]:
+    place = tree.index(operator)
+    return tuple(
+        InputFacts(
+            _name(query, tree, part),
+            tuple(_column(query, ref, part) for ref in layout.inputs[number].stored),
+            number in operator.replicated,
+            forecast.operators[place].inputs[number] if forecast else None,
+            measured.operators[place].inputs[number] if measured else None,
+        )
+        for number, part in enumerate(operator.inputs)
+    )
+
+
+def _paths(
+    query: JoinQuery, tree: list[Operator], operator: Operator, forecast: Forecast | None
+) -> tuple[PathFacts, ...]:
+    names = [_name(query, tree, part) for part in operator.inputs]
+    place = tree.index(operator)
+    return tuple(
+        PathFacts(
+            names[path.head],
+            names[path.sequence[0]],
+            _steps(query, operator, path, names),
+            forecast.operators[place].paths[number] if forecast else None,
+        )
+        for number, path in enumerate(operator.paths)
+    )
+
+
+def _steps(query: JoinQuery, operator: Operator, path: ProbePath, names: list[str]) -> tuple[StepFacts, ...]:
+    """The windows a row visits, with what it is looked up by and what is judged there."""
+    lead, *others = path.sequence
+    seen = {lead}
+    steps = []
+    for part, conditions in zip(others, operator.evaluated(query, path), strict=True):
+        scanned = part in operator.replicated or seen <= operator.replicated
+        by = "all in reach" if operator.key and scanned else _key_of(query, operator, part)
+        texts = dict.fromkeys(query.conditions[number].text for number in conditions)
+        compared = [
+            query.attributes[number].text
+            for number in operator.checks
+            if _has(query, number, operator, {part}) and _has(query, number, operator, seen)
+        ]
+        steps.append(StepFacts(names[part], by, (*compared, *texts)))
+        seen.add(part)
+    return tuple(steps)
+
+
+def _has(query: JoinQuery, attribute: int, operator: Operator, parts: set[int]) -> bool:
+    return any(query.attributes[attribute].among(operator.inputs[part].streams) for part in parts)
+
+
+def _key_of(query: JoinQuery, operator: Operator, part: int) -> str:
+    """The key as the input calls it."""
+    texts = []
+    for number in operator.key:
+        members = [query.attributes[number].members[stream] for stream in operator.inputs[part].streams]
+        member = next(member for member in members if member is not None)
+        texts.append(member.column or member.text)
+    return ", ".join(texts) or "all in reach"
+
+
+def _key(query: JoinQuery, operator: Operator) -> str:
+    return ", ".join(query.attributes[number].label for number in operator.key)
+
+
+def _name(query: JoinQuery, tree: list[Operator], part: Source | Operator) -> str:
+    return query.names[part.stream] if isinstance(part, Source) else f"operator {tree.index(part) + 1}"
+
+
+def _column(query: JoinQuery, ref: Ref, part: Source | Operator) -> str:
+    plain = isinstance(part, Source) or ref.attribute is not None
+    return ref.text(query) if plain else f"{query.names[ref.stream]}.{ref.column}"

@@ -1,0 +1,78 @@
+"""Predicted and measured side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from watersmeet.plan.explain.facts import Explanation, OperatorFacts
+from watersmeet.plan.explain.numbers import number, off_by
+from watersmeet.stats import Figure
+
+_Row = tuple[str, Figure | None, float | None]
+
+
+def measured_lines(facts: Explanation) -> Iterator[str]:
+    """A table of what was expected and what was seen, and how the paths have changed."""
+    assert facts.measured is not None
+    yield f"measured over {facts.measured.batches} batches, per second of event time"
+    rows = list(_rows(facts))
+    width = max((len(name) for name, _, _ in rows), default=0)
+    yield f"  {'':<{width}}  {'predicted':>12}  {'measured':>12}"
+    for name, predicted, seen in rows:
+        before = number(predicted.number) if predicted is not None and predicted.is_known else "?"
+        after = "?" if seen is None else number(seen)
+        off = "" if before == "?" or seen is None or predicted is None else off_by(predicted.number, seen)
+        yield f"  {name:<{width}}  {before:>12}  {after:>12}  {off}".rstrip()
+    for operator in facts.operators:
+        yield from _paths(facts, operator)
+    if facts.measured.hot_keys:
+        yield "hot keys"
+        yield from (f"  {text}" for text in facts.measured.hot_keys)
+
+
+def _rows(facts: Explanation) -> Iterator[_Row]:
+    for operator in facts.operators:
+        for part in operator.inputs:
+            expected, seen = part.expected, part.measured
+            if seen is None:
+                continue
+            yield f"{part.name} rows", expected.rate if expected else None, seen.rate
+            yield f"{part.name} stored rows", expected.state_rows if expected else None, seen.state_rows
+            yield f"{part.name} stored bytes", expected.state_bytes if expected else None, seen.state_bytes
+        if operator.measured is None:
+            continue
+        last = operator.number == len(facts.operators)
+        name = "results" if last else f"results of operator {operator.number}"
+        output = facts.expected.operators[operator.number - 1].output if facts.expected else None
+        yield name, output, operator.measured.output
+        yield (
+            "visits" if len(facts.operators) == 1 else f"visits of operator {operator.number}",
+            _visits(operator),
+            _together(operator.measured.examined, operator.measured.lookups),
+        )
+
+
+def _visits(operator: OperatorFacts) -> Figure | None:
+    choice = operator.choice
+    if choice is None or choice.cost is None or choice.model != "probes":
+        return None
+    return Figure.estimated(choice.cost)
+
+
+def _together(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def _paths(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
+    """The ways the buckets go now, where they chose for themselves."""
+    if operator.measured is None or not facts.adaptive:
+        return
+    names = [part.name for part in operator.inputs]
+    several = f" of operator {operator.number}" if len(facts.operators) > 1 else ""
+    yield f"paths{several} now, changed {operator.measured.changes:,} times"
+    for part in operator.inputs:
+        if part.measured is None:
+            continue
+        for order, buckets in sorted(part.measured.paths, key=lambda use: (-use[1], use[0])):
+            way = " -> ".join(names[visited] for visited in order)
+            yield f"  {part.name}: {way} in {buckets} of {facts.buckets} buckets"

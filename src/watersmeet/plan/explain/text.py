@@ -1,0 +1,166 @@
+"""A plan as text, one line per thing a reader asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from watersmeet.plan.choice import Choice
+from watersmeet.plan.explain.facts import Explanation, InputFacts, OperatorFacts, PathFacts
+from watersmeet.plan.explain.measured import measured_lines
+from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds
+from watersmeet.plan.forecast import Forecast
+
+# From here on a reader should know that few rows make many.
+_MANY_RESULTS = 10
+
+
+def as_text(facts: Explanation) -> str:
+    """What is joined; per operator what arriving rows visit and what is stored; what to expect."""
+    return "\n".join(_lines(facts))
+
+
+def _lines(facts: Explanation) -> Iterator[str]:
+    yield _title(facts)
+    yield from _streams(facts)
+    if facts.by_windows:
+        yield "seen to by these windows"
+        yield from (f"  {text}" for text in facts.by_windows)
+    if any(stream.only for stream in facts.streams):
+        yield "before the join"
+        yield from (f"  {s.name}  only rows with {text}" for s in facts.streams for text in s.only)
+    for operator in facts.operators:
+        yield from _operator(facts, operator)
+    yield from _storage(facts)
+    if facts.afterwards:
+        yield "after the join, in Spark"
+        yield from (f"  {text}  (the kernel has no {reason})" for text, reason in facts.afterwards)
+    if facts.expected is not None and facts.expected.output.is_known:
+        yield from _expected(facts.expected)
+    if facts.notes:
+        yield "planned without"
+        yield from (f"  {note}" for note in facts.notes)
+    if facts.verbose:
+        yield from _considered(facts)
+    if facts.measured is not None:
+        yield from measured_lines(facts)
+
+
+def _title(facts: Explanation) -> str:
+    streams = len(facts.streams)
+    if len(facts.operators) > 1:
+        return f"join of {streams} streams in {len(facts.operators)} operators"
+    key = facts.operators[0].key
+    return f"join of {streams} streams on {key}" if key else f"join of {streams} streams without a key"
+
+
+def _streams(facts: Explanation) -> Iterator[str]:
+    width = max(len(stream.name) for stream in facts.streams)
+    for stream in facts.streams:
+        yield f"  {stream.name:<{width}}  {stream.alive}, up to {stream.lateness} late"
+
+
+def _operator(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
+    width = max(len(part.name) for part in operator.inputs)
+    several = len(facts.operators) > 1
+    by = f"on {operator.key}" if operator.key else "without a key"
+    yield (f"operator {operator.number} {by}: " if several else "") + "arriving rows visit"
+    for path, part in zip(operator.paths, operator.inputs, strict=True):
+        yield f"  {path.head:<{width}}  {_path(path)}{_path_cost(path, part)}"
+    if operator.choice is not None and operator.choice.cost is not None:
+        cost = f"{number(operator.choice.cost)} {operator.choice.model} per s"
+        yield f"  order {operator.choice.by}: {operator.choice.why}, {cost}"
+    yield f"state of operator {operator.number}" if several else "state"
+    for part in operator.inputs:
+        stores = ", ".join(part.stores) or "nothing but key and time"
+        copies = ", in every bucket" if part.everywhere else ""
+        yield f"  {part.name:<{width}}  stores {stores}{copies}{_state(part)}"
+
+
+def _path(path: PathFacts) -> str:
+    steps = []
+    matches = path.expected.matches if path.expected else ()
+    for place, step in enumerate(path.steps):
+        count = f" x {number(matches[place].number)}" if matches and matches[place].is_known else ""
+        tests = f" if {' and '.join(step.tests)}" if step.tests else ""
+        steps.append(f"-> {step.visits}[{step.by}]{tests}{count}")
+    lead = "" if path.lead == path.head or _keyless(path) else f"from all of {path.lead} "
+    return lead + " ".join(steps) if path.lead == path.head or lead else _keyless_path(path)
+
+
+def _keyless(path: PathFacts) -> bool:
+    """A head without a key is looked for from another input, which to a reader is no different."""
+    return bool(path.steps) and path.steps[0].visits == path.head and path.steps[0].by == "all in reach"
+
+
+def _keyless_path(path: PathFacts) -> str:
+    """As the head sees it: first the input that leads, then the others."""
+    tests = f" if {' and '.join(path.steps[0].tests)}" if path.steps[0].tests else ""
+    rest = [
+        f"-> {step.visits}[{step.by}]" + (f" if {' and '.join(step.tests)}" if step.tests else "")
+        for step in path.steps[1:]
+    ]
+    return " ".join([f"-> {path.lead}[all in reach]{tests}", *rest])
+
+
+def _path_cost(path: PathFacts, part: InputFacts) -> str:
+    if path.expected is None or part.expected is None or not path.expected.cost.is_known:
+        return ""
+    if not part.expected.rate.value:
+        return ""
+    per_row = path.expected.cost / part.expected.rate
+    return f"   {figure(per_row)} a row, {figure(path.expected.cost)} per s"
+
+
+def _state(part: InputFacts) -> str:
+    if part.expected is None or not part.expected.state_rows.is_known:
+        return ""
+    weight = bytes_of(part.expected.state_bytes)
+    return f": {figure(part.expected.state_rows, 'rows')}" + (f", {weight}" if weight != "?" else "")
+
+
+def _storage(facts: Explanation) -> Iterator[str]:
+    """How rows are spread, and what is kept between operators."""
+    spread = "by hash of the key" if facts.operators[-1].key else "without a key"
+    between = "no intermediate result stored"
+    if len(facts.operators) > 1:
+        between = "results of one operator stored in the next"
+    yield f"  {facts.buckets} buckets {spread}, windows cut into {facts.slices} slices, {between}"
+    if facts.waits:
+        yield "  rows wait for the watermark, since windows of rows are known only then"
+
+
+def _expected(expected: Forecast) -> Iterator[str]:
+    yield "expected, per second of event time"
+    yield f"  {figure(expected.output, 'results')}, {figure(expected.amplification)} for an input row"
+    if expected.amplification.is_known and expected.amplification.number >= _MANY_RESULTS:
+        yield "  ! every input row makes many results: a shorter window or one more condition would help"
+    leave = "wait for the watermark" if expected.waits else "leave with their last row"
+    late = f"{expected.held_by} may be {seconds(expected.lateness)} late"
+    if expected.batch.is_known:
+        batch = seconds(expected.batch.number)
+        final = seconds(expected.final_after.number)
+        yield f"  results {leave}; none is missing after {final} ({late}, a batch spans {batch})"
+    else:
+        yield f"  results {leave}; none is missing one batch later ({late})"
+        yield "  state without what comes in one batch, whose span is not known"
+    if expected.shipped.is_known:
+        yield f"  {bytes_of(expected.shipped)} to the buckets"
+
+
+def _considered(facts: Explanation) -> Iterator[str]:
+    yield "considered"
+    listed = [facts.tree, *(operator.choice for operator in facts.operators)]
+    for choice in (choice for choice in listed if choice is not None):
+        yield from _choice(choice)
+
+
+def _choice(choice: Choice) -> Iterator[str]:
+    cost = "" if choice.cost is None else f", {number(choice.cost)} {choice.model} per s"
+    yield f"  {choice.about}: {choice.by}, {choice.why}{cost}"
+    alike: dict[str, list[str]] = {}
+    for other in choice.alternatives:
+        alike.setdefault(number(other.cost), []).append(other.what)
+    for cost, names in alike.items():
+        yield f"    {', '.join(names)}: {cost}"
+    if choice.skipped:
+        yield f"    skipped {choice.skipped}"

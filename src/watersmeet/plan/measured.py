@@ -1,0 +1,52 @@
+"""What a running plan was seen to do: plain data, gathered by a host, shown beside the forecast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredInput:
+    """One input of an operator; None where it was not measured.
+
+    Attributes:
+        rate: Rows per second of event time.
+        state_rows: Rows stored at the end of the last batch.
+        state_bytes: Their bytes.
+        keys: Different keys among them, about.
+        paths: Which ways new rows take: the order of inputs, and how many buckets go that way.
+    """
+
+    rate: float | None
+    state_rows: int | None
+    state_bytes: int | None
+    keys: int | None
+    paths: tuple[tuple[tuple[int, ...], int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredOperator:
+    """One operator; rates per second of event time, `changes` counts changed paths over all batches."""
+
+    inputs: tuple[MeasuredInput, ...]
+    output: float | None
+    examined: float | None
+    lookups: float | None
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A whole plan.
+
+    Attributes:
+        operators: Those below before those above.
+        batches: How many batches the rates are taken from.
+        batch_seconds: The event time a batch spans.
+        hot_keys: Keys with very many rows, in words.
+    """
+
+    operators: tuple[MeasuredOperator, ...]
+    batches: int
+    batch_seconds: float | None
+    hot_keys: tuple[str, ...] = ()

@@ -1,0 +1,190 @@
+"""Paths that change while rows come, and what the windows tell about their keys.
+
+Would catch: a result that is lost or doubled when a bucket changes its mind, a sample that is not of the
+same keys in all windows, a bucket that never learns or never rests, a hot key that nobody notices.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.histories import History, histories
+from harness.kernel import KEPT, Kernel, plan_for
+from oracles import reference
+from oracles.reference import Row, assert_same_rows
+from watersmeet.kernel.keys import encode_keys
+from watersmeet.kernel.keytext import key_text
+from watersmeet.kernel.run import Rows, build_run
+from watersmeet.kernel.sampling import Look, distinct_keys, hottest_key, sample_windows
+from watersmeet.kernel.slices import Slice
+from watersmeet.kernel.window import StoredRun
+from watersmeet.optimize.adapt import Adaptive, HeadState
+from watersmeet.plan import ProbePath
+from watersmeet.stats.key_sample import KeySample
+
+
+class Whims:
+    """A planner that takes any way it likes, and looks at the keys for no reason."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._data = data
+
+    def path(self, head: int, rows: Sequence[int], look: Look) -> ProbePath:
+        sample = look()
+        assert sample.rows.shape[1] == len(rows)
+        return ProbePath.of(head, self._data.draw(st.permutations(range(len(rows)))))
+
+
+@given(histories(late_rows=True), st.data(), st.booleans())
+def test_any_change_of_path_at_any_time_gives_the_same_bag(
+    history: History, data: st.DataObject, stored: bool
+) -> None:
+    kernel = Kernel(history.windows, stored=stored)
+    kernel.join.planner = Whims(data)
+    assert_same_rows(kernel.run(history), reference.join(history.tables()))
+
+
+def adaptive(kernel: Kernel, streams: int) -> Adaptive:
+    others = [tuple(s for s in range(streams) if s != head) for head in range(streams)]
+    planner = Adaptive([HeadState(ProbePath(*path)) for path in enumerate(others)], stages=False)
+    kernel.join.planner = planner
+    return planner
+
+
+def test_a_bucket_learns_which_window_is_small_and_then_rests() -> None:
+    """Stream 2 has few keys in the first half, stream 1 in the second."""
+    random = np.random.default_rng(1)
+    kernel = Kernel([50, 50, 50])
+    planner = adaptive(kernel, 3)
+    firsts = []
+    changes = []
+    for batch in range(40):
+        start = 20 * batch
+        small = 2 if batch < 20 else 1
+        rows = [
+            [
+                Row((int(k),), start + int(t), 0)
+                for k, t in zip(
+                    random.integers(0, 200, 20 if s == small else 400),
+                    random.integers(0, 20, 20 if s == small else 400),
+                    strict=True,
+                )
+            ]
+            for s in range(3)
+        ]
+        kernel.batch(rows, start - 1 if batch else None)
+        firsts.append(planner.heads[0].path.sequence.index(2) < planner.heads[0].path.sequence.index(1))
+        changes.append(planner.take_changes())
+    assert all(firsts[5:20]), "the small window is visited first"
+    assert not any(firsts[26:]), "and so is the other one once the rates have changed"
+    assert sum(changes[8:20]) == 0, "nothing moves while nothing changes"
+    assert sum(changes[30:]) == 0
+    assert sum(changes) < 20
+
+
+def test_what_is_remembered_is_what_goes_on() -> None:
+    kernel = Kernel([50, 50, 50])
+    planner = adaptive(kernel, 3)
+    planner.heads[1] = HeadState(ProbePath.of(1, (2, 1, 0)), (5, 6, 7), 3)
+    again = Adaptive.of(plan_for([50, 50, 50]).root, planner.remember())
+    assert again.heads == planner.heads
+
+
+def stored(keys: Sequence[object], kind: pa.DataType | None = None) -> StoredRun:
+    columns = [pa.array(keys, kind)]
+    return stored_columns(columns)
+
+
+def stored_columns(columns: list[pa.Array]) -> StoredRun:
+    n = len(columns[0])
+    times = np.arange(n)
+    values = pa.record_batch([pa.array(range(n), pa.int64())], schema=KEPT)
+    run = build_run(Rows(encode_keys(columns), times, values))
+    return StoredRun("run", Slice(1, 0), n, 0, n, lambda: run)
+
+
+@given(st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=400), min_size=1, max_size=3))
+def test_a_sample_counts_the_same_keys_in_all_windows(inputs: list[list[int]]) -> None:
+    visible = [
+        [stored(keys[::2]), stored(keys[1::2])] if len(keys) > 1 else [stored(keys)] for keys in inputs
+    ]
+    sample = sample_windows(visible, frozenset())
+    for column, keys in enumerate(inputs):
+        if sample.share == 1.0:
+            assert sample.rows[:, column].sum() == len(keys)
+        assert sample.rows[:, column].max(initial=0) <= max(map(keys.count, keys))
+    everywhere = set.intersection(*map(set, inputs))
+    found = int((sample.rows > 0).all(axis=1).sum())
+    assert found <= len(everywhere)
+    assert found == len(everywhere) or sample.share < 1
+
+
+def test_a_sample_of_many_keys_estimates_sizes() -> None:
+    """One sample is off by some ten per cent; it must not be off on average."""
+    off = []
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        left, right = random.integers(0, 20_000, 60_000), random.integers(0, 5_000, 30_000)
+        true = sum(np.bincount(left, minlength=20_000)[:5000] * np.bincount(right, minlength=5000))
+        # Other values have other hashes.
+        left, right = left + 100_000 * seed, right + 100_000 * seed
+        visible = [[stored(left[i::3]) for i in range(3)], [stored(right)]]
+        sample: KeySample = sample_windows(visible, frozenset())
+        assert sample.share < 0.1
+        off.append((sample.rows[:, 0] * sample.rows[:, 1]).sum() / sample.share / true)
+        assert distinct_keys(visible[0]) == pytest.approx(len(np.unique(left)), rel=0.25)
+        assert distinct_keys(visible[1]) == pytest.approx(len(np.unique(right)), rel=0.25)
+    assert np.mean(off) == pytest.approx(1, abs=0.1)
+
+
+def test_distinct_keys_are_exact_when_there_are_few() -> None:
+    assert distinct_keys([stored([1, 2, 2, 3]), stored([3, 4])]) == 4
+    assert distinct_keys([]) == 0
+
+
+def test_a_hot_key_is_found_over_all_runs() -> None:
+    even = [stored([*range(i, 2000, 4)]) for i in range(4)]
+    assert hottest_key(even, 2000) is None
+    mixed = [stored([*range(i, 2000, 4), *[7] * 60]) for i in range(4)]
+    hot = hottest_key(mixed, 2000)
+    assert hot is not None
+    assert hot.rows == 4 * 60 + 1
+    assert key_text(hot.run, hot.key, [pa.int64()]) == "7"
+    assert hottest_key([stored([5, 5, 5])], 1) is None, "one key that is all there is"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (-42, pa.int32(), "-42"),
+        (True, pa.bool_(), "true"),
+        (-0.5, pa.float64(), "-0.5"),
+        ("Zürich", pa.string(), "Zürich"),
+        (b"\x01\xff", pa.binary(), "0x01ff"),
+        (Decimal("-12.34"), pa.decimal128(9, 2), "-12.34"),
+        (Decimal("-123456789012345678901.5"), pa.decimal128(38, 1), "-123456789012345678901.5"),
+        (dt.date(2026, 5, 1), pa.date32(), "2026-05-01"),
+        (
+            dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC),
+            pa.timestamp("us", tz="UTC"),
+            "2026-05-01 12:00:00+00:00",
+        ),
+    ],
+)
+def test_a_key_is_shown_as_it_was(value: object, kind: pa.DataType, text: str) -> None:
+    alone = stored([value], kind).run
+    assert key_text(alone, 0, [kind]) == text
+    pair = stored_columns([pa.array([value], kind), pa.array(["x, y"])]).run
+    assert key_text(pair, 0, [kind, pa.string()]) == f"{text}, x, y"
+
+
+def test_a_nested_key_is_shown_as_bytes() -> None:
+    kind = pa.list_(pa.int32())
+    run = stored_columns([pa.array([1]), pa.array([[1, 2]], kind), pa.array(["z"])]).run
+    assert key_text(run, 0, [pa.int64(), kind, pa.string()]).startswith("1, 0x")
