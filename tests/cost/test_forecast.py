@@ -60,7 +60,8 @@ def test_results_per_second_and_per_row() -> None:
     first, second = expected.operators[0].paths
     assert first.matches[0].number == pytest.approx(240 / 50)
     assert second.matches[0].number == pytest.approx(2400 / 50)
-    assert first.cost.number == pytest.approx(100 * (1 + 240 / 50))
+    # A look into each of about thirteen runs, and every row that is found.
+    assert first.cost.number == pytest.approx(100 * (13 + 240 / 50), rel=0.01)
 
 
 def test_rows_that_go_everywhere_are_stored_everywhere() -> None:

@@ -11,10 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.visit import CostModel, Visit, probes
 from watersmeet.plan import Operator
+from watersmeet.plan.plan import SLICES_PER_WINDOW
+
+# A window is spread over its slices, and the newest one is not yet in one piece.
+_RUNS = SLICES_PER_WINDOW + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,7 @@ class Loop:
         distinct: Values of the key; the fewer, the more rows a probe finds.
         buckets: Hash buckets of a window without a real index.
         scanned: Whether it has no part in the key, so that all its rows are looked at.
+        runs: In how many pieces its window is kept.
     """
 
     rate: float
@@ -34,6 +40,7 @@ class Loop:
     distinct: float = 1
     buckets: float = 1
     scanned: bool = False
+    runs: float = 1
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,22 @@ class OrderProblem:
     def size(self, head: int, bound: Iterable[int]) -> float:
         """How many combinations of some inputs there are in a run."""
         members = frozenset(bound)
-        return self.match(members) * math.prod(self.count(head, part) for part in sorted(members))
+        return self.match(members) * math.prod([self.count(head, part) for part in sorted(members)])
+
+    def keys(self, head: int, bound: Iterable[int]) -> float:
+        """How many different keys some inputs have in common in a run.
+
+        The values of the input with the fewest occur in all others, and each is there with the probability
+        that at least one of so many rows has it.
+        """
+        keyed = [part for part in bound if not self.loops[part].scanned]
+        if not keyed:
+            return 1.0
+        total = min(self.loops[part].distinct for part in keyed)
+        for part in keyed:
+            values = self.loops[part].distinct
+            total *= -math.expm1(-self.count(head, part) / values)
+        return total
 
     def window_size(self, bound: Iterable[int]) -> float:
         """The same for whole windows, whoever is the head."""
@@ -92,9 +114,14 @@ class OrderProblem:
         """What it costs per second to visit one more input."""
         known = self._costs.get((head, bound, part))
         if known is None:
-            rows = self.count(head, part)
+            rows, loop = self.count(head, part), self.loops[part]
             visit = Visit(
-                self.size(head, bound), self._found(bound, part) * rows, rows, self.loops[part].buckets
+                self.size(head, bound),
+                self._found(bound, part) * rows,
+                rows,
+                loop.buckets,
+                self.keys(head, bound),
+                loop.runs,
             )
             known = self._costs[head, bound, part] = self.model(visit) * self.runs(head)
         return known
@@ -148,25 +175,24 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
         return None
     scanned = operator.replicated if operator.key else frozenset[int]()
 
+    own_key = [sizes.match(one, operator.key) for one in streams]
+
+    @cache
     def union(parts: frozenset[int]) -> frozenset[int]:
         return frozenset[int]().union(*(streams[part] for part in parts))
 
+    @cache
     def match(parts: frozenset[int]) -> float:
-        inside = 1.0
-        for part in parts:
-            inside *= own[part].number
+        inside = math.prod(own[part].number for part in parts)
         return sizes.match(union(parts)).number / inside if inside else 0.0
 
-    own_key = [sizes.match(one, operator.key).number for one in streams]
-
+    @cache
     def key_match(parts: frozenset[int]) -> float:
-        inside = 1.0
-        for part in parts:
-            inside *= own_key[part]
+        inside = math.prod(own_key[part].number for part in parts)
         return sizes.match(union(parts), operator.key).number / inside if inside else 0.0
 
     loops = tuple(
-        Loop(rates[i].number, alive[i].number, _distinct(operator, sizes, i), 1, i in scanned)
+        Loop(rates[i].number, alive[i].number, _distinct(operator, sizes, i), 1, i in scanned, _RUNS)
         for i in range(len(streams))
     )
     tick = sizes.statistics.batch_seconds.value or None
@@ -179,7 +205,8 @@ def _distinct(operator: Operator, sizes: Sizes, part: int) -> float:
     for attribute in operator.key:
         found = [sizes.distinct(attribute, stream) for stream in operator.inputs[part].streams]
         known = [figure.number for figure in found if figure.is_known]
-        total *= min(known, default=1.0)
+        # Where only the matches of pairs are known, every row is taken to have a key of its own.
+        total *= min(known, default=sizes.alive_together(operator.inputs[part].streams).number)
     return max(total, 1.0)
 
 

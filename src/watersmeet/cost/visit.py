@@ -15,24 +15,28 @@ class Visit:
         looked_at: How many rows of the window an index gives each of them.
         rows: How many rows the window has.
         buckets: Into how many hash buckets the window is split; 1 is a plain list.
+        keys: How many different keys the combinations have.
+        runs: In how many pieces the window has to be looked into for a key.
     """
 
     combinations: float
     looked_at: float
     rows: float
     buckets: float = 1
+    keys: float = 0
+    runs: float = 1
 
 
 CostModel = Callable[[Visit], float]
 
 
 def probes(visit: Visit) -> float:
-    """What our kernel does: one look into the index per combination, and every row that it gives.
+    """What our kernel does: every key is looked up once in each run, and every row that is found looked at.
 
-    >>> probes(Visit(combinations=10, looked_at=0.5, rows=1000))
-    15.0
+    >>> probes(Visit(combinations=10, looked_at=0.5, rows=1000, keys=8, runs=3))
+    29.0
     """
-    return visit.combinations * (1 + visit.looked_at)
+    return visit.keys * visit.runs + visit.combinations * visit.looked_at
 
 
 def comparisons(visit: Visit) -> float:

@@ -67,7 +67,7 @@ def merged(parts: Sequence[Part], group: Group) -> list[Part]:
 
 def with_conditions(query: JoinQuery, root: Operator) -> Operator:
     """The same tree with conditions as far down as they can be evaluated."""
-    return _finished(query, root, set())
+    return _finished(query, [set(attribute.streams) for attribute in query.attributes], root, set())
 
 
 def _under_one(parts: Sequence[Part]) -> Operator:
@@ -81,9 +81,10 @@ def _under_one(parts: Sequence[Part]) -> Operator:
     return Operator(tuple(parts), (), frozenset(range(1, len(parts))), ())
 
 
-def _finished(query: JoinQuery, shape: Operator, evaluated: set[int]) -> Operator:
+def _finished(query: JoinQuery, attributes: list[set[int]], shape: Operator, evaluated: set[int]) -> Operator:
     inputs = tuple(
-        part if isinstance(part, Source) else _finished(query, part, evaluated) for part in shape.inputs
+        part if isinstance(part, Source) else _finished(query, attributes, part, evaluated)
+        for part in shape.inputs
     )
     below = [part.streams for part in inputs]
     streams = set(shape.streams)
@@ -95,8 +96,8 @@ def _finished(query: JoinQuery, shape: Operator, evaluated: set[int]) -> Operato
     evaluated.update(ready)
     checks = tuple(
         number
-        for number, attribute in enumerate(query.attributes)
-        if number not in shape.key and sum(attribute.among(some) for some in below) > 1
+        for number, attribute in enumerate(attributes)
+        if number not in shape.key and sum(not attribute.isdisjoint(some) for some in below) > 1
     )
     return replace(shape, inputs=inputs, conditions=ready, checks=checks)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 # Keys that are counted one by one, about.
-_COUNTED_KEYS = 4096
+_COUNTED_KEYS = 32_768
 # A key is frequent when it has one of this many rows.
 _FREQUENT = 500
 # Rows whose bytes are weighed.

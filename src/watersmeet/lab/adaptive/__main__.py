@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
             start = query_in_order(spark, switch, root, worst).plan_with(adaptive=True)
             adapting = run(start, switch)
     exact = all(_same(one.results, expected, switch) for one in (adapting, *fixed.values()))
-    console.print(adapting.explained, highlight=False)
+    print(adapting.explained)
     console.print(_table(fixed, adapting))
     console.print(f"{expected.num_rows:,} results, " + ("equal to DuckDB row for row" if exact else "WRONG"))
     print("RESULT " + json.dumps(ratios(list(fixed.values()), adapting)))

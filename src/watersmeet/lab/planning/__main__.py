@@ -6,8 +6,6 @@ import argparse
 import json
 import sys
 
-from rich.console import Console
-
 from watersmeet.lab.keyed.workload import Workload
 from watersmeet.lab.planning.predictions import compare
 from watersmeet.lab.planning.speed import planning_times
@@ -20,14 +18,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--zipf", type=float, default=0.0, help="skew of the keys, 0 is uniform; try 0.3")
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args(arguments)
-    console = Console(highlight=False)
     times = planning_times()
     for name, milliseconds in times.items():
-        console.print(f"planning a {name}: {milliseconds:.1f} ms")
+        print(f"planning, {name}: {milliseconds:.1f} ms", flush=True)
     workload = Workload(batches=options.batches, zipf=options.zipf)
-    console.print(f"running {workload.rows:,} rows to compare with their prediction")
+    print(f"running {workload.rows:,} rows to compare with their prediction", flush=True)
     text, off = compare(workload, options.cores)
-    console.print(text)
+    print(text)
     figures = {
         "clique_6_ms": round(times["clique of 6 streams"], 1),
         "chain_12_ms": round(times["chain of 12 streams"], 1),
