@@ -121,16 +121,16 @@ def test_predicted_and_measured_stand_side_by_side() -> None:
 
 
 def test_all_forms_tell_the_same() -> None:
-    plan, expected = planned(statistics(FIGURES, batch="4 seconds"))
+    plan, expected = planned(statistics(FIGURES))
     told = json.loads(explain(plan, expected, seen(), form="json", verbose=True))
     (operator,) = told["operators"]
-    assert operator["inputs"][0]["expected"]["state_rows"] == {"value": 3500.0, "known": "estimated"}
+    assert operator["inputs"][0]["expected"]["state_rows"] == {"value": 3100.0, "known": "estimated"}
     assert operator["inputs"][0]["measured"]["state_rows"] == 3000
     assert operator["paths"][1]["steps"] == [{"visits": "a", "by": "k", "tests": []}]
     assert operator["choice"]["by"] == "exhaustive"
     picture = explain(plan, expected, form="mermaid")
     assert picture.splitlines()[0] == "flowchart LR"
-    assert '  s0 -->|"100 rows/s, 3,500 stored"| o1' in picture
+    assert '  s0 -->|"100 rows/s, 3,100 stored"| o1' in picture
     assert '  o1 -->|"1,440 per s"| results' in picture
     with pytest.raises(InvalidPlanning, match='no form "svg"') as raised:
         explain(plan, form="svg")

@@ -121,7 +121,8 @@ class OrderProblem:
                 rows,
                 loop.buckets,
                 self.keys(head, bound),
-                loop.runs,
+                # New rows have just come, in one piece.
+                1 if part == head else loop.runs,
             )
             known = self._costs[head, bound, part] = self.model(visit) * self.runs(head)
         return known
