@@ -11,20 +11,8 @@ from itertools import pairwise
 
 import pytest
 
-from watersmeet.cost.semijoin import (
-    FORMULAS,
-    HERE,
-    Algorithm,
-    Constants,
-    Link,
-    OneWayJoin,
-    Setting,
-    SiteStream,
-    Work,
-    match_prob,
-    output,
-    survival,
-)
+from watersmeet.cost.semijoin import FORMULAS, Algorithm, OneWayJoin, match_prob, output, survival
+from watersmeet.cost.site import HERE, Constants, Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
 
 SP_S, SP_D, SM_S1, SM_S2, SM_D1, SM_D2 = Algorithm

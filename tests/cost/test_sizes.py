@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from harness.kernel import ColumnsOnly
 from watersmeet.cost.comparisons import result_size
-from watersmeet.cost.semijoin import SiteStream, output
+from watersmeet.cost.semijoin import output
+from watersmeet.cost.site import SiteStream
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.traffic import Feed, one_attribute
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream

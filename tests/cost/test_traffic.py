@@ -12,16 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watersmeet.cost.traffic import (
-    Feed,
-    Flow,
-    GraphTraffic,
-    Traffic,
-    ValueTraffic,
-    communication_cost,
-    load,
-    one_attribute,
-)
+from watersmeet.cost.communication import communication_cost, load
+from watersmeet.cost.traffic import Feed, Flow, GraphTraffic, Traffic, ValueTraffic, one_attribute
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.placement.plan import Leaf, MJoin
 

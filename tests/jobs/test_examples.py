@@ -1,4 +1,4 @@
-"""Every example as a user runs it, in a process of its own, with DuckDB's answer to compare.
+"""Every example: one as a user runs it, in a process of its own, the others with DuckDB's answer to compare.
 
 Would catch: an example that no longer runs, a job that leaves something behind or cannot go on, results that
 differ from those of another engine on real data.
@@ -11,8 +11,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from pyspark.sql import SparkSession
 
 from harness.programs import environment
+from watersmeet.jobs import runner
+from watersmeet.jobs.job import AVAILABLE_NOW, read_job
+from watersmeet.spark.endpoints import write_stream
 
 pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -91,9 +95,23 @@ def example(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.mark.parametrize("example", ANSWERS, indirect=True)
-def test_results_are_those_of_duckdb(example: Path) -> None:
+def test_results_are_those_of_duckdb(spark: SparkSession, example: Path) -> None:
+    """In the session of the tests, since a Spark of its own for each takes most of a minute."""
     name = example.name
-    command("run", f"{name}/job.toml", folder=example.parent)
+    job = read_job(example / "job.toml")
+    assert job.checkpoint is not None
+    writing = write_stream(
+        runner._query(job, spark).to_dataframe(),
+        job.sink,
+        name=job.name,
+        checkpoint=job.checkpoint,
+        every=None,
+        available_now=job.trigger == AVAILABLE_NOW,
+    )
+    try:
+        writing.awaitTermination()
+    finally:
+        writing.stop()
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET enable_progress_bar = false")

@@ -12,16 +12,8 @@ from random import Random
 
 import pytest
 
-from watersmeet.cost.semijoin import (
-    FORMULAS,
-    Algorithm,
-    Link,
-    OneWayJoin,
-    Setting,
-    SiteStream,
-    Work,
-    output,
-)
+from watersmeet.cost.semijoin import FORMULAS, Algorithm, OneWayJoin, output
+from watersmeet.cost.site import Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.sites.exhaustive import exhaustive
 from watersmeet.optimize.sites.greedy import greedy

@@ -29,7 +29,7 @@ def spark_home(folder: Path) -> Path:
 @pytest.mark.slow
 def test_executors_in_processes_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario(tmp_path)
-    scenario.feed(4)
+    scenario.feed(3)
     programs.run(
         "harness.application",
         tmp_path,

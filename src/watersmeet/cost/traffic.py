@@ -146,7 +146,7 @@ class GraphTraffic:
 
     def joined(self, streams: frozenset[int]) -> Flow:
         """Rate and window of the join of some streams."""
-        _require_known(streams, len(self.feeds))
+        require_known(streams, len(self.feeds))
         rate, window = 0.0, 1.0
         for stream in sorted(streams):
             feed = self.feeds[stream]
@@ -224,7 +224,7 @@ class ValueTraffic:
 
     def joined(self, streams: frozenset[int]) -> Flow:
         """Rate and window of the join of some streams, added up over the values."""
-        _require_known(streams, len(self.nodes))
+        require_known(streams, len(self.nodes))
         rate, window = np.zeros(self.rates.shape[1]), np.ones(self.rates.shape[1])
         for stream in sorted(streams):
             rate = rate * self.windows[stream] + self.rates[stream] * window
@@ -234,42 +234,6 @@ class ValueTraffic:
     def linked(self, left: frozenset[int], right: frozenset[int]) -> bool:
         """Any two streams share the attribute."""
         return bool(left and right)
-
-
-class Placed(Protocol):
-    """A tree of joins with a node for each part; a source has no inputs."""
-
-    @property
-    def streams(self) -> frozenset[int]:
-        """The streams below."""
-
-    @property
-    def node(self) -> int:
-        """Where its tuples come about."""
-
-    @property
-    def inputs(self) -> Sequence[Placed]:
-        """What it joins."""
-
-
-def load(traffic: Traffic, streams: frozenset[int]) -> float:
-    """What sending the join of some streams to another node costs."""
-    return traffic.joined(streams).rate * (len(streams) if traffic.sizes == "grow" else 1)
-
-
-def communication_cost(tree: Placed, traffic: Traffic) -> float:
-    """What a plan sends between nodes: every input that comes about elsewhere. The result stays."""
-    if not tree.inputs:
-        (stream,) = tree.streams
-        _require_known(tree.streams, len(traffic.nodes))
-        if tree.node != traffic.nodes[stream]:
-            raise InvalidQuery(
-                f"stream {stream} is not at node {tree.node}", f"it arrives at node {traffic.nodes[stream]}."
-            )
-    if sum(len(part.streams) for part in tree.inputs) > len(tree.streams):
-        raise InvalidQuery("a stream occurs twice in a plan", f"it joins streams {sorted(tree.streams)}.")
-    sent = sum(load(traffic, part.streams) for part in tree.inputs if part.node != tree.node)
-    return sent + sum(communication_cost(part, traffic) for part in tree.inputs)
 
 
 def _require_amounts(name: str, amounts: Iterable[float]) -> None:
@@ -285,7 +249,8 @@ def _require_nodes(nodes: Sequence[int]) -> None:
         raise InvalidQuery(f"there is no node {min(nodes)}", "", "number the nodes from 0.")
 
 
-def _require_known(streams: frozenset[int], count: int) -> None:
+def require_known(streams: frozenset[int], count: int) -> None:
+    """Refuse streams that are not there."""
     if not streams or min(streams) < 0 or max(streams) >= count:
         raise InvalidQuery(
             f"streams {sorted(streams)} cannot be joined", f"streams are numbered 0 to {count - 1}."

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from watersmeet.cost.traffic import Traffic, load
+from watersmeet.cost.communication import load
+from watersmeet.cost.traffic import Traffic
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.placement.plan import Leaf, MJoin, Placement, Tree
 

@@ -20,7 +20,8 @@ from functools import cache, partial
 from itertools import combinations
 from typing import NamedTuple
 
-from watersmeet.cost.traffic import Traffic, load
+from watersmeet.cost.communication import load
+from watersmeet.cost.traffic import Traffic
 from watersmeet.optimize.placement.plan import MJoin, Placement, Tree, leaves
 
 Load = Callable[[frozenset[int]], float]

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from watersmeet.cost.semijoin import FORMULAS, SiteStream
+from watersmeet.cost.semijoin import FORMULAS
+from watersmeet.cost.site import SiteStream
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.sites.greedy import greedy_sequence
 from watersmeet.optimize.sites.plan import SitesPlan, SitesQuery, Step
@@ -71,7 +72,7 @@ def exhaustive(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> SitesPlan:
             goes on from the cheapest state only, and the plan says so. No sequence is ever dearer than the
             greedy one.
 
-    >>> from watersmeet.cost.semijoin import Link, SiteStream
+    >>> from watersmeet.cost.site import Link, SiteStream
     >>> from watersmeet.optimize.sites.plan import Network
     >>> streams = tuple(SiteStream(node, 100, 1.2, 16, 500, 5) for node in range(3))
     >>> chain = frozenset({(0, 1), (1, 2)})

@@ -13,7 +13,7 @@ from watersmeet.optimize.sites.plan import SitesPlan, SitesQuery, Step
 def greedy(query: SitesQuery) -> SitesPlan:
     """Per head, join the stream whose cheapest algorithm is cheapest of all, until none is left.
 
-    >>> from watersmeet.cost.semijoin import Link, SiteStream
+    >>> from watersmeet.cost.site import Link, SiteStream
     >>> from watersmeet.optimize.sites.plan import Network
     >>> rates = 200, 50, 100
     >>> streams = tuple(SiteStream(node, rate, 1.2, 16, 500, 5) for node, rate in enumerate(rates))

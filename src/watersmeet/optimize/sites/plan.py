@@ -10,18 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from watersmeet.cost.semijoin import (
-    DEFAULT,
-    FORMULAS,
-    HERE,
-    Algorithm,
-    Link,
-    OneWayJoin,
-    Setting,
-    SiteStream,
-    Work,
-    output,
-)
+from watersmeet.cost.semijoin import FORMULAS, Algorithm, OneWayJoin, output
+from watersmeet.cost.site import DEFAULT, HERE, Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
 
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, SiteStream, Work, output
+from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
+from watersmeet.cost.site import SiteStream, Work
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.sites.exhaustive import DEFAULT_BUDGET, RANK, Reached, search
 from watersmeet.optimize.sites.plan import SitesQuery, Step, TreePlan, TwoWay
@@ -30,7 +31,7 @@ def tree(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> TreePlan:
         budget: How many joins may be priced. When it is used up the search goes on from the cheapest state
             only, and the plan says so.
 
-    >>> from watersmeet.cost.semijoin import Link
+    >>> from watersmeet.cost.site import Link
     >>> from watersmeet.optimize.sites.plan import Network
     >>> rates = 200, 50, 100
     >>> streams = tuple(SiteStream(node, rate, 1.2, 16, 500, 5) for node, rate in enumerate(rates))
