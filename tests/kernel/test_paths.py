@@ -6,6 +6,7 @@ same keys in all windows, a bucket that never learns or never rests, a hot key t
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -89,11 +90,12 @@ def test_a_bucket_learns_which_window_is_small_and_then_rests() -> None:
 
 
 def test_what_is_remembered_is_what_goes_on() -> None:
-    kernel = Kernel([50, 50, 50])
-    planner = adaptive(kernel, 3)
+    operator = plan_for([50, 50, 50]).root
+    planner = Adaptive.of(operator)
     planner.heads[1] = HeadState(ProbePath.of(1, (2, 1, 0)), (5, 6, 7), 3)
-    again = Adaptive.of(plan_for([50, 50, 50]).root, planner.remember())
-    assert again.heads == planner.heads
+    assert Adaptive.of(operator, planner.remember()).heads == planner.heads
+    other = replace(operator, paths=(ProbePath(0, (2, 1)), *operator.paths[1:]))
+    assert Adaptive.of(other, planner.remember()).heads[1].path == other.paths[1], "another plan starts anew"
 
 
 def stored(keys: Sequence[object], kind: pa.DataType | None = None) -> StoredRun:
@@ -188,3 +190,39 @@ def test_a_nested_key_is_shown_as_bytes() -> None:
     kind = pa.list_(pa.int32())
     run = stored_columns([pa.array([1]), pa.array([[1, 2]], kind), pa.array(["z"])]).run
     assert key_text(run, 0, [pa.int64(), kind, pa.string()]).startswith("1, 0x")
+
+
+@pytest.mark.parametrize("streams", [3, 4])
+def test_equal_streams_are_not_joined_at_more_cost_than_as_written(streams: int) -> None:
+    """Going through a window of many pieces is dearer than it looks."""
+    visits = []
+    for planned in (False, True):
+        random = np.random.default_rng(2)
+        kernel = Kernel([20_000] * streams)
+        if planned:
+            adaptive(kernel, streams)
+        for batch in range(16):
+            rows = [
+                [
+                    Row((int(k),), 5000 * batch + int(t), 0)
+                    for k, t in zip(random.integers(0, 200, 200), random.integers(0, 5000, 200), strict=True)
+                ]
+                for _ in range(streams)
+            ]
+            kernel.batch(rows, 5000 * (batch - 1) if batch else None)
+            if batch == 7:
+                kernel.join.take_counts()
+        counts = kernel.join.take_counts()
+        visits.append(counts.examined + counts.lookups)
+    assert visits[1] <= 1.05 * visits[0]
+
+
+def test_a_few_keys_are_enough_when_they_are_all() -> None:
+    kernel = Kernel([50, 50, 50])
+    planner = adaptive(kernel, 3)
+    for batch in range(6):
+        start = 20 * batch
+        rows = [[Row((k % 5,), start + k % 20, k) for k in range(n)] for n in (20, 100, 2)]
+        kernel.batch(rows, start - 1 if batch else None)
+    order = planner.heads[0].path.sequence
+    assert order.index(2) < order.index(1)

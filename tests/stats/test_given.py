@@ -7,7 +7,9 @@ query does not have.
 import math
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from harness.kernel import ColumnsOnly
@@ -46,8 +48,8 @@ def test_figures_know_how_well_they_are_known() -> None:
     assert (exact * exact).known is Known.EXACT
     assert (exact + estimated).value == 9
     assert (exact / estimated).value == 2
-    assert (exact / 0).value == math.inf
-    assert (Figure.exact(0) / 0).value == 0
+    assert (exact / 0) == ABSENT
+    assert (Figure.exact(1e300) * 1e300) == ABSENT
     assert (2 * exact).value == 12
 
 
@@ -72,7 +74,7 @@ BAD: dict[str, tuple[Callable[[], Statistics], str, str]] = {
     ),
     "infinite": (
         lambda: statistics({"a": {"distinct": {"k": math.inf}}}),
-        'distinct k of stream "a" is not a number from zero up',
+        'distinct k of stream "a" is not a number from one up',
         "leave out",
     ),
     "text": (
@@ -120,6 +122,54 @@ BAD: dict[str, tuple[Callable[[], Statistics], str, str]] = {
         'frequencies of k in stream "a" are not shares of its rows',
         "",
     ),
+    "no values": (
+        lambda: statistics({"a": {"distinct": 0}}),
+        'distinct * of stream "a" is not a number from one up',
+        "leave out",
+    ),
+    "nothing by name": (lambda: statistics([1]), "streams are not given by name", '{"orders"'),  # type: ignore[arg-type]
+    "no table": (lambda: statistics({"a": 5}), 'statistics of stream "a" are not a table', ""),  # type: ignore[dict-item]
+    "frequencies without a key": (
+        lambda: statistics({"a": {"frequencies": 5}}),
+        'frequencies of stream "a" are not given by key',
+        "",
+    ),
+    "frequencies without values": (
+        lambda: statistics({"a": {"frequencies": {"k": 5}}}),
+        'frequencies of k in stream "a" are not given by value',
+        "",
+    ),
+    "a share that is no number": (
+        lambda: statistics({"a": {"frequencies": {"k": {1: "x"}}}}),
+        'frequencies of k in stream "a" are not shares of its rows',
+        "",
+    ),
+    "a sample of nothing": (
+        lambda: statistics({"a": {"frequencies": {"k": Frequencies({1: 0.5}, sampled=0)}}}),
+        'frequencies of k in stream "a" are not shares of its rows',
+        "",
+    ),
+    "the same pair twice": (
+        lambda: statistics({}, matches={("a", "b"): 0.5, ("b", "a"): 0.1}),
+        "matches of ('b', 'a') are given twice",
+        "give one",
+    ),
+    "a batch of no time": (lambda: statistics({}, batch="foo"), "batch is not a duration", "10 seconds"),
+    "a batch that ends before it starts": (
+        lambda: statistics({}, batch="-5 seconds"),
+        "batch is not longer than nothing",
+        "10 seconds",
+    ),
+    "a number too large": (
+        lambda: statistics({"a": {"rate": 10**400}}),
+        'rate of stream "a" is not a number from zero up',
+        "",
+    ),
+    "an unknown figure that is known": (
+        lambda: statistics({"a": {"rate": Figure(None, Known.EXACT)}}),
+        'rate of stream "a" is not a number from zero up',
+        "",
+    ),
     "rows that never came": (
         lambda: statistics({"a": {"rate": 0, "window_rows": 10}}),
         'statistics of stream "a" contradict each other',
@@ -147,12 +197,27 @@ FOREIGN: dict[str, tuple[Statistics, str, str]] = {
     "another key": (
         statistics({"a": {"distinct": {"v": 4}}}),
         'stream "a" is not joined on "v"',
-        '"k", "a.k"',
+        '"a.k", "k"',
     ),
     "another condition": (
         statistics({}, conditions={"a.v > 3": 0.5}),
         'the query has no condition "a.v > 3" that the join judges',
         '"a.v < b.v"',
+    ),
+    "more rows than the window takes": (
+        statistics({"c": {"window_rows": 50}}),
+        'statistics of stream "c" contradict each other',
+        "follows from the window",
+    ),
+    "groups of different widths": (
+        statistics(
+            {
+                "a": {"frequencies": {"k": Frequencies({1: 0.5}, width=2)}},
+                "b": {"frequencies": {"k": {1: 0.5}}},
+            }
+        ),
+        "frequencies of k do not fit together",
+        "same values",
     ),
     "a window that does not fit the rate": (
         statistics({"a": {"rate": 10, "window_rows": 1000}}),
@@ -179,3 +244,23 @@ def test_figures_that_fit_are_taken() -> None:
     )
     refuse_foreign_statistics(query(), fitting)
     assert Frequencies({1: 0.5, 2: 0.5}, width=10).distinct == 20
+
+
+def test_numbers_of_other_kinds_are_numbers() -> None:
+    given = {"rate": np.int64(5), "row_bytes": Decimal(7), "distinct": np.float32(3)}
+    known = statistics({"a": given}).of("a")
+    assert (known.rate.value, known.row_bytes.value, known.distinct_of("k").value) == (5, 7, 3)
+
+
+def test_what_is_measured_goes_before_what_was_given_and_keeps_the_rest() -> None:
+    given = statistics(
+        {"a": {"rate": 5, "row_bytes": 9, "distinct": 4}, "b": {"rate": 1}},
+        conditions={"a.v < b.v": 0.5},
+        batch="4 seconds",
+    )
+    both = statistics({"a": {"rate": 6, "frequencies": {"k": {1: 0.5, 2: 0.5}}}}).over(given)
+    assert both.of("a").rate.value == 6
+    assert both.of("a").row_bytes.value == 9
+    assert both.of("a").distinct_of("k").value == 2, "not the number that was given before"
+    assert (both.of("b").rate.value, both.batch_seconds.value) == (1, 4)
+    assert both.conditions["a.v < b.v"].value == 0.5

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations
 
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.visit import CostModel, Visit, probes
@@ -62,7 +63,10 @@ class OrderProblem:
     linked: tuple[frozenset[int], ...]
     model: CostModel = probes
     tick: float | None = None
-    _costs: dict[tuple[int, frozenset[int], int], float] = field(default_factory=dict)
+    _costs: dict[tuple[int, int, frozenset[int], int], float] = field(default_factory=dict)
+    # Combinations and keys before a step, which every next input asks for.
+    _so_far: dict[tuple[int, int, frozenset[int]], tuple[float, float]] = field(default_factory=dict)
+    _shares: dict[tuple[frozenset[int], int], float] = field(default_factory=dict)
 
     @property
     def inputs(self) -> int:
@@ -90,19 +94,24 @@ class OrderProblem:
         members = frozenset(bound)
         return self.match(members) * math.prod([self.count(head, part) for part in sorted(members)])
 
-    def keys(self, head: int, bound: Iterable[int]) -> float:
-        """How many different keys some inputs have in common in a run.
+    def keys(self, head: int, lead: int, bound: Iterable[int]) -> float:
+        """How many times a key of some inputs is looked up in a run, going through the rows of one of them.
 
         The values of the input with the fewest occur in all others, and each is there with the probability
-        that at least one of so many rows has it.
+        that at least one of so many rows has it. New rows lie in one piece; the keys of a window are gone
+        through piece by piece, and those that are in several are looked up as often.
         """
         keyed = [part for part in bound if not self.loops[part].scanned]
         if not keyed:
             return 1.0
         total = min(self.loops[part].distinct for part in keyed)
         for part in keyed:
-            values = self.loops[part].distinct
-            total *= -math.expm1(-self.count(head, part) / values)
+            loop = self.loops[part]
+            rows = self.count(head, part) / loop.distinct
+            if part == lead and part != head:
+                total *= -math.expm1(-rows / loop.runs) * loop.runs
+            else:
+                total *= -math.expm1(-rows)
         return total
 
     def window_size(self, bound: Iterable[int]) -> float:
@@ -110,27 +119,27 @@ class OrderProblem:
         members = frozenset(bound)
         return self.match(members) * math.prod(self.loops[part].alive for part in sorted(members))
 
-    def step(self, head: int, bound: frozenset[int], part: int) -> float:
-        """What it costs per second to visit one more input."""
-        known = self._costs.get((head, bound, part))
+    def step(self, head: int, lead: int, bound: frozenset[int], part: int) -> float:
+        """What it costs per second to visit one more input, in an order that starts with the lead."""
+        known = self._costs.get((head, lead, bound, part))
         if known is None:
             rows, loop = self.count(head, part), self.loops[part]
-            visit = Visit(
-                self.size(head, bound),
-                self._found(bound, part) * rows,
-                rows,
-                loop.buckets,
-                self.keys(head, bound),
-                # New rows have just come, in one piece.
-                1 if part == head else loop.runs,
-            )
-            known = self._costs[head, bound, part] = self.model(visit) * self.runs(head)
+            so_far = self._so_far.get((head, lead, bound))
+            if so_far is None:
+                so_far = self.size(head, bound), self.keys(head, lead, bound)
+                self._so_far[head, lead, bound] = so_far
+            # New rows have just come, in one piece.
+            runs = 1 if part == head else loop.runs
+            looked_at = self._found(bound, part) * rows
+            visit = Visit(so_far[0], looked_at, rows, loop.buckets, so_far[1], runs)
+            known = self._costs[head, lead, bound, part] = self.model(visit) * self.runs(head)
         return known
 
     def cost(self, head: int, sequence: Sequence[int]) -> float:
         """What a whole order of a head costs per second."""
         return sum(
-            self.step(head, frozenset(sequence[:place]), sequence[place]) for place in range(1, len(sequence))
+            self.step(head, sequence[0], frozenset(sequence[:place]), sequence[place])
+            for place in range(1, len(sequence))
         )
 
     def total(self, sequences: Mapping[int, Sequence[int]]) -> float:
@@ -158,11 +167,16 @@ class OrderProblem:
 
     def _found(self, bound: frozenset[int], part: int) -> float:
         """The share of a window that the index gives a combination."""
-        keyed = frozenset(other for other in bound if not self.loops[other].scanned)
-        if self.loops[part].scanned or not keyed:
-            return 1.0
-        before = self.key_match(keyed)
-        return self.key_match(keyed | {part}) / before if before else 0.0
+        share = self._shares.get((bound, part))
+        if share is None:
+            keyed = frozenset(other for other in bound if not self.loops[other].scanned)
+            if self.loops[part].scanned or not keyed:
+                share = 1.0
+            else:
+                before = self.key_match(keyed)
+                share = self.key_match(keyed | {part}) / before if before else 0.0
+            self._shares[bound, part] = share
+        return share
 
 
 def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -> OrderProblem | None:
@@ -171,8 +185,8 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
     own = [sizes.match(one) for one in streams]
     alive = [sizes.alive_together(one) for one in streams]
     rates = [sizes.arriving(one) for one in streams]
-    whole = sizes.match(frozenset[int]().union(*streams))
-    if not all(figure.is_known for figure in (*own, *alive, *rates, whole)):
+    pairs = [sizes.match(one | other) for one, other in combinations(streams, 2)]
+    if not all(figure.is_known for figure in (*own, *alive, *rates, *pairs)):
         return None
     scanned = operator.replicated if operator.key else frozenset[int]()
 
@@ -202,13 +216,12 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
 
 def _distinct(operator: Operator, sizes: Sizes, part: int) -> float:
     """Values of the key an input has; without a key all rows are of one."""
-    total = 1.0
-    for attribute in operator.key:
-        found = [sizes.distinct(attribute, stream) for stream in operator.inputs[part].streams]
-        known = [figure.number for figure in found if figure.is_known]
-        # Where only the matches of pairs are known, every row is taken to have a key of its own.
-        total *= min(known, default=sizes.alive_together(operator.inputs[part].streams).number)
-    return max(total, 1.0)
+    if not operator.key:
+        return 1.0
+    streams = operator.inputs[part].streams
+    found = [figure.number for s in streams if (figure := sizes.distinct(operator.key, s)).is_known]
+    # Where only the matches of pairs are known, every row is taken to have a key of its own.
+    return max(1.0, min(found, default=sizes.alive_together(streams).number))
 
 
 def _linked(

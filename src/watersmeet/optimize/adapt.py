@@ -26,13 +26,26 @@ _MOVED = 1.25
 _AT_LEAST_EVERY = 8
 # A new path has to be cheaper than the current one by this factor.
 _BETTER = 1.1
-# Fewer sampled keys than this say little: wait for more.
+# Fewer keys than this, of more that were not sampled, say little: wait for others.
 _FEWEST_KEYS = 16
-# Steps of a search: all orders of up to eight inputs.
-_BUDGET = 1_024
+# Steps of a search: all orders of up to seven inputs, from any of them.
+_BUDGET = 2_048
 
-# The order of all inputs, the rows of each when it was chosen, and for how many batches it was not looked at.
-Remembered = tuple[tuple[int, ...], tuple[int, ...], int]
+Order = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a checkpoint keeps of the paths of a bucket.
+
+    Attributes:
+        planned: The orders of the plan; where a restart brings others, it starts from those.
+        heads: By input the order in use, the rows of every input when it was chosen, and for how many looks
+            it was left alone.
+    """
+
+    planned: tuple[Order, ...]
+    heads: tuple[tuple[Order, tuple[int, ...], int], ...]
 
 
 @dataclass(slots=True)
@@ -57,27 +70,33 @@ class Adaptive:
     Attributes:
         heads: By input.
         stages: Whether conditions are judged between windows.
+        planned: The orders of the plan.
         changes: How many paths were changed since the count was last taken.
     """
 
     heads: list[HeadState]
     stages: bool
+    planned: tuple[Order, ...] = ()
     changes: int = field(default=0)
 
     @classmethod
-    def of(cls, operator: Operator, remembered: Sequence[Remembered] | None = None) -> Adaptive:
-        """Start from the paths of the plan, or go on from those that were remembered."""
+    def of(cls, operator: Operator, remembered: Remembered | None = None) -> Adaptive:
+        """Start from the paths of the plan, or go on from those that were found under the same plan."""
         stages = bool(operator.conditions or operator.checks)
-        if remembered is None:
-            return cls([HeadState(path) for path in operator.paths], stages)
-        heads = enumerate(remembered)
-        return cls(
-            [HeadState(ProbePath.of(head, order), rows, age) for head, (order, rows, age) in heads], stages
-        )
+        planned = tuple(path.sequence for path in operator.paths)
+        if remembered is None or remembered.planned != planned:
+            return cls([HeadState(path) for path in operator.paths], stages, planned)
+        found = [
+            HeadState(ProbePath.of(head, order), rows, age)
+            for head, (order, rows, age) in enumerate(remembered.heads)
+        ]
+        return cls(found, stages, planned)
 
-    def remember(self) -> list[Remembered]:
+    def remember(self) -> Remembered:
         """What to start from after the next batch."""
-        return [(state.path.sequence, state.rows, state.age) for state in self.heads]
+        return Remembered(
+            self.planned, tuple((state.path.sequence, state.rows, state.age) for state in self.heads)
+        )
 
     def path(self, head: int, rows: Sequence[int], look: Callable[[], KeySample]) -> ProbePath:
         """The path for new rows of an input; see `watersmeet.kernel.sampling.PathPlanner`."""
@@ -87,7 +106,7 @@ class Adaptive:
             return state.path
         state.rows, state.age = tuple(rows), 0
         sample = look()
-        if sample.keys < _FEWEST_KEYS:
+        if not sample.keys or (sample.share < 1 and sample.keys < _FEWEST_KEYS):
             return state.path
         orders = SampledOrders(sample, head, stages=self.stages)
         try:
@@ -114,5 +133,7 @@ def _nearest_first(orders: SampledOrders, head: int) -> tuple[int, ...]:
     order = [head if head in orders.first(head) else orders.first(head)[0]]
     while len(order) < orders.inputs:
         bound = frozenset(order)
-        order.append(min(orders.next(head, bound), key=lambda part: (orders.step(head, bound, part), part)))
+        order.append(
+            min(orders.next(head, bound), key=lambda part: (orders.step(head, order[0], bound, part), part))
+        )
     return tuple(order)

@@ -15,7 +15,9 @@ def refuse_what_cannot_run(plan: Plan) -> None:
             raise _uncountable(plan, stream)
     judged = [number for operator in operators(plan.root) for number in operator.conditions]
     if sorted(judged) != list(range(len(plan.query.conditions))):
-        raise InvalidPlanning("a condition would not be judged exactly once", f"judged are {judged}.", "")
+        raise InvalidPlanning(
+            "a condition would not be judged exactly once", f"judged are {judged}.", "report this plan."
+        )
     for operator in operators(plan.root):
         _refuse_keyless_lead(plan, operator)
 

@@ -42,6 +42,10 @@ class Planning:
                 f"it is {self.budget!r}.",
                 f"give a whole number from 0 up; the default is {DEFAULT_BUDGET}.",
             )
+        if not isinstance(self.adaptive, bool):
+            raise InvalidPlanning(
+                "adaptive is neither true nor false", f"it is {self.adaptive!r}.", "say adaptive=False."
+            )
         if not isinstance(self.statistics, Statistics):
             raise InvalidPlanning(
                 "these are not statistics",
@@ -52,4 +56,6 @@ class Planning:
 
 def _refuse_unknown(what: str, name: str, valid: list[str]) -> None:
     if name not in valid:
-        raise InvalidPlanning(f'there is no {what} "{name}"', "", f"valid are {choices(valid)}.")
+        raise InvalidPlanning(
+            f'there is no {what} "{name}"', f"there are {len(valid)}.", f"valid are {choices(valid)}."
+        )

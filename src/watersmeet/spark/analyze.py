@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from watersmeet.cost.sizes import called
+from watersmeet.cost.agreement import Key, key_names, keys_of
 from watersmeet.errors import InvalidStatistics, choices
 from watersmeet.plan import Plan, Source
 from watersmeet.plan.layout import value_ref
@@ -43,30 +43,44 @@ def analyzed(plan: Plan, sample: Mapping[str, DataFrame] | None) -> Statistics:
     sources = _samples(plan, sample)
     streams = tuple(_sampled(stream, sources[stream.name]) for stream in plan.query.streams)
     of_sample = replace(plan, query=replace(plan.query, streams=streams))
-    prepared = prepared_sources(of_sample)
+    prepared = [_usable(of_sample, n, rows) for n, rows in enumerate(prepared_sources(of_sample))]
     found = [_measured(of_sample, number, rows) for number, rows in enumerate(prepared)]
-    for attribute in range(len(plan.query.attributes)):
-        _count_keys(of_sample, attribute, prepared, found)
-    return Statistics({stream.name: one.statistics() for stream, one in zip(streams, found, strict=True)})
+    # All samples are of the same time, and one with few rows does not tell how long that was.
+    seconds = max(one.seconds for one in found)
+    for key in keys_of(plan.query):
+        _count_keys(of_sample, key, prepared, found)
+    return Statistics(
+        {stream.name: one.statistics(seconds) for stream, one in zip(streams, found, strict=True)}
+    )
 
 
 class _Measured:
     """What is found out about one stream."""
 
-    def __init__(self, rows: int, rate: Figure, row_bytes: Figure, distinct: dict[int, int]) -> None:
+    def __init__(self, rows: int, seconds: float, row_bytes: Figure, distinct: dict[Key, int]) -> None:
         self.rows = rows
-        self.rate = rate
+        self.seconds = seconds
         self.row_bytes = row_bytes
         self.distinct = distinct
         self.frequencies: dict[str, Frequencies] = {}
 
-    def statistics(self) -> StreamStatistics:
+    def statistics(self, seconds: float) -> StreamStatistics:
         """As the planner takes them."""
-        return StreamStatistics(rate=self.rate, row_bytes=self.row_bytes, frequencies=self.frequencies)
+        # n rows bound n - 1 gaps.
+        gaps = max(self.rows - 1, 0) if self.seconds == seconds else self.rows
+        rate = Figure.estimated(gaps / seconds) if seconds > 0 else ABSENT
+        return StreamStatistics(rate=rate, row_bytes=self.row_bytes, frequencies=self.frequencies)
 
 
 def _samples(plan: Plan, sample: Mapping[str, DataFrame] | None) -> dict[str, DataFrame]:
     given = dict(sample or {})
+    for name, df in given.items():
+        if not hasattr(df, "isStreaming"):
+            raise InvalidStatistics(
+                f'the sample of stream "{name}" is not a DataFrame',
+                f"it is {type(df).__name__}.",
+                'pass DataFrames by name: query.analyze({"orders": spark.read.parquet(path)}).',
+            )
     if unknown := [name for name in given if name not in plan.query.names]:
         raise InvalidStatistics(
             f'the query has no stream "{unknown[0]}"',
@@ -92,43 +106,64 @@ def _sampled(stream: Stream, source: DataFrame) -> Stream:
             f"it has {choices(source.columns)}.",
             "a sample has the columns of the stream.",
         )
+    types = {field.name: field.dataType.simpleString() for field in source.schema.fields}
+    for column in stream.columns:
+        if types[column.name] != column.type:
+            raise InvalidStatistics(
+                f'column "{column.name}" of the sample of stream "{stream.name}" has another type',
+                f"it is {types[column.name]}, in the stream {column.type}.",
+                "a sample has the columns of the stream.",
+            )
     return replace(stream, source=source)
 
 
-def _measured(plan: Plan, number: int, prepared: DataFrame) -> _Measured:
-    """Rows, rate, bytes and distinct keys of one stream, filtered and reduced to what the join keeps."""
+def _usable(plan: Plan, number: int, prepared: DataFrame) -> DataFrame:
+    """The rows the join would take: with a time, not far ahead of the clock, and with all values it needs."""
     from pyspark.sql import functions as F
 
-    columns, time_column = source_columns(plan, number), plan.query.streams[number].time
-    time = next(f"c{place}" for place, ref in enumerate(columns) if ref.column == time_column)
-    keys = [n for n, attribute in enumerate(plan.query.attributes) if number in attribute.streams]
+    stream, time = plan.query.streams[number], F.col(_time(plan, number))
+    usable = prepared.filter(time.isNotNull())
+    if stream.max_future is not None:
+        latest = F.current_timestamp() + F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
+        usable = usable.filter(time <= latest)
+    for attribute, shared in enumerate(plan.query.attributes):
+        if number in shared.streams:
+            usable = usable.filter(_column(plan, attribute, number).isNotNull())
+    return usable
+
+
+def _measured(plan: Plan, number: int, prepared: DataFrame) -> _Measured:
+    """Rows, time, bytes and distinct keys of one stream, filtered and reduced to what the join keeps."""
+    from pyspark.sql import functions as F
+
+    time = _time(plan, number)
+    keys = [key for key in keys_of(plan.query) if number in plan.query.attributes[key[0]].streams]
     row = prepared.agg(
         F.count(F.lit(1)).alias("rows"),
         F.min(F.unix_micros(time)).alias("first"),
         F.max(F.unix_micros(time)).alias("last"),
-        *[F.approx_count_distinct(_key(plan, n, number)).alias(f"keys_{n}") for n in keys],
+        *[F.approx_count_distinct(_hash(plan, key, number)).alias(f"keys_{n}") for n, key in enumerate(keys)],
     ).first()
     assert row is not None
     seconds = 0.0 if row["first"] is None else (row["last"] - row["first"]) / 1e6
-    # n rows bound n - 1 gaps.
-    rate = Figure.estimated((row["rows"] - 1) / seconds) if seconds > 0 else ABSENT
     weighed = prepared.limit(_WEIGHED_ROWS).toArrow()
-    weight = (
-        Figure.estimated(weighed.nbytes / weighed.num_rows + _EXTRA_BYTES) if weighed.num_rows else ABSENT
-    )
-    return _Measured(row["rows"], rate, weight, {n: row[f"keys_{n}"] for n in keys})
+    weight = ABSENT
+    if weighed.num_rows:
+        weight = Figure.estimated(weighed.nbytes / weighed.num_rows + _EXTRA_BYTES)
+    return _Measured(row["rows"], seconds, weight, {key: row[f"keys_{n}"] for n, key in enumerate(keys)})
 
 
-def _count_keys(plan: Plan, attribute: int, prepared: list[DataFrame], found: list[_Measured]) -> None:
-    """How often single keys of an attribute occur, the same keys in all streams that have it."""
+def _count_keys(plan: Plan, key: Key, prepared: list[DataFrame], found: list[_Measured]) -> None:
+    """How often single values of a key occur, the same values in all streams that have it."""
     from pyspark.sql import functions as F
 
-    members = [s for s in plan.query.attributes[attribute].streams if found[s].rows]
+    members = [s for s in plan.query.attributes[key[0]].streams if found[s].rows]
     if not members:
         return
-    parts = max(1, max(found[stream].distinct[attribute] for stream in members) // _COUNTED_KEYS)
-    hashes = {stream: F.xxhash64(_key(plan, attribute, stream)).alias("hash") for stream in members}
-    counts = {stream: prepared[stream].groupBy(hashes[stream]).count() for stream in members}
+    parts = max(1, max(found[stream].distinct[key] for stream in members) // _COUNTED_KEYS)
+    counts = {
+        stream: prepared[stream].groupBy(_hash(plan, key, stream).alias("hash")).count() for stream in members
+    }
     frequent = {
         row["hash"]
         for stream in members
@@ -138,12 +173,25 @@ def _count_keys(plan: Plan, attribute: int, prepared: list[DataFrame], found: li
         listed = F.col("hash").isin(list(frequent)) | (F.pmod(F.col("hash"), F.lit(parts)) == 0)
         rows: list[Any] = counts[stream].filter(listed).collect()
         shares = {row["hash"]: row["count"] / found[stream].rows for row in rows}
-        name = called(plan.query.attributes[attribute], stream)[0]
+        name = key_names(plan.query, key, stream)[0]
         found[stream].frequencies[name] = Frequencies(shares, 1.0, 1 / parts, frozenset(frequent))
 
 
-def _key(plan: Plan, attribute: int, stream: int) -> Column:
-    """The key's column in the prepared stream, in the type in which keys are compared."""
+def _time(plan: Plan, stream: int) -> str:
+    """The time's column in the prepared stream."""
+    time = plan.query.streams[stream].time
+    return next(f"c{n}" for n, ref in enumerate(source_columns(plan, stream)) if ref.column == time)
+
+
+def _hash(plan: Plan, key: Key, stream: int) -> Column:
+    """All columns of a key as one number."""
+    from pyspark.sql import functions as F
+
+    return F.xxhash64(*[_column(plan, attribute, stream) for attribute in key])
+
+
+def _column(plan: Plan, attribute: int, stream: int) -> Column:
+    """An attribute's column in the prepared stream, in the type in which values are compared."""
     from pyspark.sql import functions as F
 
     place = source_columns(plan, stream).index(value_ref(plan.query, attribute, Source(stream)))

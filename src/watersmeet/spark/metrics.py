@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from watersmeet.spark.report import NEWEST, OBSERVED, STATE, SUMS, path_of, text_of
+from watersmeet.spark.report import KEYS, NEWEST, OBSERVED, STATE, SUMS, path_of, text_of
 
 _NAME = re.compile(r"watersmeet (\d+): ")
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -93,7 +93,6 @@ def _number(name: str) -> int:
 
 def _read(name: str, batch: int, observed: Any) -> BatchMetrics:
     streams = observed["streams"]
-    streams = streams if isinstance(streams, dict) else streams.asDict()
     names = list(streams)
     return BatchMetrics(
         name,
@@ -116,7 +115,7 @@ def _read_hot_key(values: Any, names: list[str]) -> HotKey:
 
 
 def _read_stream(values: Any, names: list[str]) -> StreamMetrics:
-    numbers = {name: values[name] for name in (*SUMS, *STATE)}
+    numbers = {name: values[name] for name in (*SUMS, *STATE, KEYS)}
     paths = tuple(
         PathUse(tuple(names[part] for part in path_of(one["path"], len(names))), one["buckets"])
         for one in values["paths"]

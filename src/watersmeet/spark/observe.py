@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from watersmeet.cost.agreement import key_names, keys_of
 from watersmeet.errors import InvalidPlanning
-from watersmeet.plan import Plan, Source
+from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import operators
 from watersmeet.spark.metrics import BatchMetrics, metrics
 from watersmeet.stats import ABSENT, Figure, Statistics, StreamStatistics
-from watersmeet.stats.statistics import ANY_KEY
 
 
 def measured(plan: Plan, running: Any) -> Measured:
@@ -22,15 +22,22 @@ def measured(plan: Plan, running: Any) -> Measured:
         plan: The plan.
         running: The `StreamingQuery` that runs it, or ran it.
     """
+    if not hasattr(running, "recentProgress"):
+        raise InvalidPlanning(
+            "this is not a streaming query",
+            f"it is {type(running).__name__}.",
+            "pass what start() has returned.",
+        )
     history = [
         batch for progress in running.recentProgress if (batch := _ours(plan, metrics(progress))) is not None
     ]
     with_rows = [batch for batch in history if any(s.rows for one in batch for s in one.streams.values())]
-    if not with_rows:
+    if len(with_rows) < 2:
+        reported = f"{len(with_rows)} of the last {len(running.recentProgress)} batches had rows of this join"
         raise InvalidPlanning(
             "there is nothing measured yet",
-            f"the query has reported {len(running.recentProgress)} batches, none with rows of this join.",
-            "wait for a batch; a query keeps the metrics of the join it was started from.",
+            f"{reported}, with its operators as they are planned here.",
+            "two batches are needed; ask the query that was started, not one planned anew.",
         )
     later = with_rows[(len(with_rows) - 1) // 2 :]
     before = later[0]
@@ -62,20 +69,31 @@ def observed_statistics(plan: Plan, running: Any) -> Statistics:
             streams[plan.query.names[part.stream]] = StreamStatistics(
                 rate=Figure.estimated(figures.rate),
                 row_bytes=Figure.estimated(weight / rows) if rows and weight is not None else ABSENT,
-                distinct={} if not figures.keys else {ANY_KEY: Figure.estimated(figures.keys)},
+                distinct=_distinct(plan, operator, part.stream, figures.keys),
             )
     batch = ABSENT if seen.batch_seconds is None else Figure.estimated(seen.batch_seconds)
     return Statistics(streams, batch_seconds=batch)
+
+
+def _distinct(plan: Plan, operator: Operator, stream: int, keys: int | None) -> dict[str, Figure]:
+    """The values of the key by which an operator keeps a stream; of its other keys nothing is known."""
+    if not keys or operator.key not in keys_of(plan.query):
+        return {}
+    return {key_names(plan.query, operator.key, stream)[0]: Figure.estimated(keys)}
 
 
 def _ours(plan: Plan, found: Sequence[BatchMetrics]) -> list[BatchMetrics] | None:
     """The metrics of this plan's operators, among those of all joins of the query."""
     wanted = [[plan.input_name(part) for part in operator.inputs] for operator in operators(plan.root)]
     names = [list(one.streams) for one in found]
-    for start in range(len(names) - len(wanted) + 1):
-        if names[start : start + len(wanted)] == wanted:
-            return list(found[start : start + len(wanted)])
-    return None
+    places = [start for start in range(len(names)) if names[start : start + len(wanted)] == wanted]
+    if len(places) > 1:
+        raise InvalidPlanning(
+            "it cannot be told which join is meant",
+            f"the query has {len(places)} joins of {', '.join(wanted[-1])}.",
+            "give the streams of one of them other names.",
+        )
+    return list(found[places[0] : places[0] + len(wanted)]) if places else None
 
 
 def _seconds(batches: Sequence[Sequence[BatchMetrics]]) -> float:

@@ -76,7 +76,7 @@ class Query:
         """The same query planned by statistics measured from data.
 
         Args:
-            source: Samples of the streams as plain DataFrames by name, each all rows of some time; or a
+            source: Samples of the streams as plain DataFrames by name, all rows of the same time; or a
                 streaming query that runs this join. None takes the streams themselves if they are plain.
 
         Example:
@@ -92,9 +92,7 @@ class Query:
             from watersmeet.spark.observe import observed_statistics
 
             found = observed_statistics(self.plan, source)
-        if not found.batch_seconds.is_known:
-            found = replace(found, batch_seconds=self.planning.statistics.batch_seconds)
-        return self.plan_with(statistics=found)
+        return self.plan_with(statistics=found.over(self.planning.statistics))
 
     def explain(self, *, verbose: bool = False, form: str = "text", analyze: Any = None) -> str:
         """The plan: what is joined, what arriving rows visit, what is stored, and what to expect.

@@ -26,7 +26,8 @@ OBSERVED = "join"
 
 TOTALS = ("buckets", "results", "rows_examined", "lookups", "path_changes", "kernel_us")
 SUMS = ("rows", "late", "null_keys", "null_times", "future_times")
-STATE = ("live", "state_bytes", "keys")
+STATE = ("live", "state_bytes")
+KEYS = "keys"
 NEWEST = "newest_us"
 PATH = "path"
 _HOLDER = "holder"
@@ -43,7 +44,7 @@ _LONGEST_PATH = 15
 
 def metric_names(streams: int) -> list[str]:
     """What the numbers of a report mean, in their order."""
-    per_stream = [f"{name}_{i}" for i in range(streams) for name in (*SUMS, *STATE, NEWEST, PATH)]
+    per_stream = [f"{name}_{i}" for i in range(streams) for name in (*SUMS, *STATE, KEYS, NEWEST, PATH)]
     return [*TOTALS, *per_stream, _HOLDER, *_HOT, *(f"hot_text_{i}" for i in range(_TEXT_WORDS))]
 
 
@@ -66,7 +67,12 @@ def path_of(number: int, inputs: int) -> tuple[int, ...]:
 
 def hot_key_numbers(rows: int, of: int, part: int, text: str) -> dict[str, int | None]:
     """A hot key as it is reported."""
-    data = text.encode()[: 8 * _TEXT_WORDS].ljust(8 * _TEXT_WORDS, b"\0")
+    # Shown in a line, and told apart from others: no control characters, and no cut that cannot be seen.
+    shown = text if text.isprintable() and text.strip() == text and text else repr(text)
+    data = shown.encode()
+    if len(data) > 8 * _TEXT_WORDS:
+        data = data[: 8 * _TEXT_WORDS - 3].decode(errors="ignore").encode() + "…".encode()
+    data = data.ljust(8 * _TEXT_WORDS, b"\0")
     words = [int.from_bytes(data[at : at + 8], "little", signed=True) for at in range(0, len(data), 8)]
     found: dict[str, int | None] = dict(zip(_HOT, (rows, of, part), strict=True))
     found.update({f"hot_text_{i}": word for i, word in enumerate(words)})
@@ -128,6 +134,7 @@ def _summary(reports: Column, sums: Column, names: tuple[str, ...], buckets: int
         everywhere = total("buckets") == F.lit(buckets)
         counts = [total(f"{kind}_{i}").alias(kind) for kind in SUMS]
         state = [F.when(everywhere, total(f"{kind}_{i}")).alias(kind) for kind in STATE]
+        state.append(F.when(everywhere, reported(f"{KEYS}_{i}")).alias(KEYS))
         paths = F.transform(reports, lambda report: F.get(report, F.lit(places[f"{PATH}_{i}"])))
         # Only the ledger reports it, so the sum is the value.
         newest = reported(f"{NEWEST}_{i}").alias(NEWEST)

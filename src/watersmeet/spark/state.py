@@ -51,7 +51,7 @@ class Manifest:
     identity: str
     windows: list[list[RunEntry]] = field(default_factory=list)
     timer_ms: int | None = None
-    paths: list[Remembered] | None = None
+    paths: Remembered | None = None
 
 
 class BucketState:

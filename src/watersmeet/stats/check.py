@@ -19,9 +19,30 @@ def refuse_foreign_statistics(query: JoinQuery, statistics: Statistics) -> None:
             "there are statistics about it.",
             f"its streams are {choices(query.names)}.",
         )
+    for pair in statistics.matches:
+        members = {query.names.index(name) for name in pair}
+        if not any(members <= set(attribute.streams) for attribute in query.attributes):
+            raise InvalidStatistics(
+                f"no equality links {choices(sorted(pair))}",
+                "there is a probability that they match.",
+                "say how likely a condition holds with conditions={...}.",
+            )
     for number, name in enumerate(query.names):
         _refuse_unknown_keys(query, statistics, number)
         _refuse_wrong_window(query, statistics, number, name)
+    for attribute in query.attributes:
+        spreads = [
+            spread
+            for stream in attribute.streams
+            for key, spread in statistics.of(query.names[stream]).frequencies.items()
+            if (member := attribute.members[stream]) is not None and key in (member.text, member.column)
+        ]
+        if len({(spread.width, spread.sampled) for spread in spreads}) > 1:
+            raise InvalidStatistics(
+                f"frequencies of {attribute.label} do not fit together",
+                "they are of groups of different widths, or of different samples.",
+                "give them for the same values in every stream.",
+            )
     texts = list(dict.fromkeys(condition.text for condition in query.conditions))
     for text in statistics.conditions:
         if text not in texts:
@@ -34,20 +55,40 @@ def refuse_foreign_statistics(query: JoinQuery, statistics: Statistics) -> None:
 
 def _refuse_unknown_keys(query: JoinQuery, statistics: Statistics, number: int) -> None:
     stream = statistics.of(query.names[number])
-    members = [attribute.members[number] for attribute in query.attributes]
-    known = [name for m in members if m is not None for name in (m.column, m.text) if name is not None]
-    for key in (*stream.distinct, *stream.frequencies):
-        if key != ANY_KEY and key not in known:
+    known: list[str] = []
+    for key in _keys(query, number):
+        members = [m for attribute in key if (m := query.attributes[attribute].members[number]) is not None]
+        known.append(", ".join(member.text for member in members))
+        known.append(", ".join(member.column or member.text for member in members))
+    for name in (*stream.distinct, *stream.frequencies):
+        if name != ANY_KEY and name not in known:
             raise InvalidStatistics(
-                f'stream "{query.names[number]}" is not joined on "{key}"',
+                f'stream "{query.names[number]}" is not joined on "{name}"',
                 "there are statistics about it.",
                 f"its keys are {choices(dict.fromkeys(known)) or 'none'}.",
             )
 
 
+def _keys(query: JoinQuery, stream: int) -> list[tuple[int, ...]]:
+    """Single attributes of a stream, and those that the same streams share, together."""
+    own = [n for n, attribute in enumerate(query.attributes) if stream in attribute.streams]
+    together: dict[tuple[int, ...], list[int]] = {}
+    for number in own:
+        together.setdefault(query.attributes[number].streams, []).append(number)
+    return list(dict.fromkeys([*((n,) for n in own), *map(tuple, together.values())]))
+
+
 def _refuse_wrong_window(query: JoinQuery, statistics: Statistics, number: int, name: str) -> None:
-    stream, reach = statistics.of(name), query.reaches[number]
-    if reach is None or isinstance(query.streams[number].window, RowWindow):
+    stream, reach, window = statistics.of(name), query.reaches[number], query.streams[number].window
+    if isinstance(window, RowWindow):
+        if not window.per_key and (stream.window_rows.value or 0) > window.count:
+            raise InvalidStatistics(
+                f'statistics of stream "{name}" contradict each other',
+                f"{stream.window_rows.number:g} rows alive in a window of the {window}.",
+                "leave out window_rows: it follows from the window.",
+            )
+        return
+    if reach is None:
         return
     by_rate = stream.rate * (reach / 1e6)
     given = stream.window_rows

@@ -66,8 +66,8 @@ class Figure:
         return self._with(other, lambda a, b: a + b)
 
     def __truediv__(self, other: Figure | float) -> Figure:
-        """The quotient; by zero it is infinite."""
-        return self._with(other, lambda a, b: a / b if b else math.inf if a else 0.0)
+        """The quotient; by zero it is not known."""
+        return self._with(other, lambda a, b: a / b if b else math.inf)
 
     __rmul__ = __mul__
     __radd__ = __add__
@@ -77,7 +77,9 @@ class Figure:
         known = min(self.known, second.known)
         if known is Known.ABSENT:
             return ABSENT
-        return Figure(operation(self.number, second.number), known)
+        value = operation(self.number, second.number)
+        # Beyond what a number can be, nothing is known.
+        return Figure(value, known) if math.isfinite(value) else ABSENT
 
 
 ABSENT = Figure(None, Known.ABSENT)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 from watersmeet.errors import InvalidStatistics, choices
@@ -39,12 +41,37 @@ def statistics(
         >>> known.of("orders").rate.value, known.of("orders").row_bytes.is_known
         (100.0, False)
     """
+    for what, given in (("streams", streams), ("matches", matches or {}), ("conditions", conditions or {})):
+        if not isinstance(given, Mapping):
+            raise InvalidStatistics(
+                f"{what} are not given by name", f"they are {given!r}.", 'write {"orders": {"rate": 100}}.'
+            )
+    pairs: dict[frozenset[str], Figure] = {}
+    for names, p in (matches or {}).items():
+        pair = _pair(names)
+        if pair in pairs:
+            raise InvalidStatistics(
+                f"matches of {names} are given twice", "the order of the two does not matter.", "give one."
+            )
+        pairs[pair] = _probability(f"matches of {names}", p)
     return Statistics(
         {name: _stream(name, values) for name, values in streams.items()},
-        {_pair(names): _probability(f"matches of {names}", p) for names, p in (matches or {}).items()},
+        pairs,
         {text: _probability(f'condition "{text}"', p) for text, p in (conditions or {}).items()},
-        ABSENT if batch is None else Figure.estimated(parse_duration(batch).total_seconds()),
+        ABSENT if batch is None else _seconds(batch),
     )
+
+
+def _seconds(batch: Any) -> Figure:
+    try:
+        seconds = parse_duration(batch).total_seconds()
+    except ValueError as error:
+        raise InvalidStatistics("batch is not a duration", f"{error}.", 'write batch="10 seconds".') from None
+    if seconds <= 0:
+        raise InvalidStatistics(
+            "batch is not longer than nothing", f"it is {batch}.", 'write batch="10 seconds".'
+        )
+    return Figure.estimated(seconds)
 
 
 def _stream(name: str, values: Mapping[str, Any]) -> StreamStatistics:
@@ -55,7 +82,9 @@ def _stream(name: str, values: Mapping[str, Any]) -> StreamStatistics:
     unknown = [field for field in values if field not in _FIELDS]
     if unknown:
         raise InvalidStatistics(
-            f'stream "{name}" has no statistic "{unknown[0]}"', "", f"valid are {choices(_FIELDS)}."
+            f'stream "{name}" has no statistic "{unknown[0]}"',
+            f"there are {len(_FIELDS)}.",
+            f"valid are {choices(_FIELDS)}.",
         )
     figures = {field: _figure(name, field, values.get(field)) for field in _FIGURES}
     distinct = values.get("distinct", {})
@@ -64,31 +93,51 @@ def _stream(name: str, values: Mapping[str, Any]) -> StreamStatistics:
     found = StreamStatistics(
         **figures,
         distinct={key: _figure(name, f"distinct {key}", value) for key, value in distinct.items()},
-        frequencies={key: _frequencies(name, key, f) for key, f in values.get("frequencies", {}).items()},
+        frequencies={key: _frequencies(name, key, f) for key, f in _by_key(name, values).items()},
     )
     _refuse_contradictions(name, found)
     return found
 
 
+def _by_key(name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = values.get("frequencies") or {}
+    if not isinstance(given, Mapping):
+        raise InvalidStatistics(
+            f'frequencies of stream "{name}" are not given by key',
+            f"they are {given!r}.",
+            'write {"k": {7: 0.5}}.',
+        )
+    return given
+
+
 def _figure(stream: str, what: str, value: Any) -> Figure:
     if value is None:
         return ABSENT
-    figure = value if isinstance(value, Figure) else None
-    if figure is None and isinstance(value, int | float) and not isinstance(value, bool):
-        figure = Figure.exact(value)
-    if figure is None or (figure.is_known and not (math.isfinite(figure.number) and figure.number >= 0)):
+    figure = _number(value, Figure.exact)
+    least = 1 if what.startswith("distinct") else 0
+    if figure is None or (figure.is_known and not (math.isfinite(figure.number) and figure.number >= least)):
         raise InvalidStatistics(
-            f'{what} of stream "{stream}" is not a number from zero up',
+            f'{what} of stream "{stream}" is not a number from {"one" if least else "zero"} up',
             f"it is {value!r}.",
             "leave out what is not known: absent is not zero.",
         )
     return figure
 
 
+def _number(value: Any, known: Callable[[float], Figure]) -> Figure | None:
+    """A number of any kind as a figure; None for what is not a number."""
+    if isinstance(value, Figure):
+        return value if value.is_known == (value.value is not None) else None
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        return None
+    try:
+        return known(float(value))
+    except OverflowError:
+        return None
+
+
 def _probability(what: str, value: Any) -> Figure:
-    figure = value if isinstance(value, Figure) else None
-    if figure is None and isinstance(value, int | float) and not isinstance(value, bool):
-        figure = Figure.estimated(value)
+    figure = _number(value, Figure.estimated)
     if figure is None or (figure.is_known and not 0 <= figure.number <= 1):
         raise InvalidStatistics(
             f"{what} is not a probability", f"it is {value!r}.", "give a number from 0 to 1."
@@ -97,9 +146,17 @@ def _probability(what: str, value: Any) -> Figure:
 
 
 def _frequencies(stream: str, key: str, value: Any) -> Frequencies:
+    if not isinstance(value, Frequencies | Mapping):
+        raise InvalidStatistics(
+            f'frequencies of {key} in stream "{stream}" are not given by value',
+            f"they are {value!r}.",
+            'write {"k": {7: 0.5, 8: 0.1}}.',
+        )
     found = value if isinstance(value, Frequencies) else Frequencies(dict(value))
-    total = sum(found.shares.values())
-    if min(found.shares.values(), default=-1) < 0 or total > 1 + 1e-6 or found.width <= 0:
+    shares = [_number(share, Figure.exact) for share in found.shares.values()]
+    total = sum(share.number for share in shares if share is not None and share.is_known)
+    fine = all(share is not None and share.is_known and 0 <= share.number <= 1 for share in shares)
+    if not shares or not fine or total > 1 + 1e-6 or found.width <= 0 or not 0 < found.sampled <= 1:
         raise InvalidStatistics(
             f'frequencies of {key} in stream "{stream}" are not shares of its rows',
             f"they add up to {total:g}.",
@@ -129,7 +186,7 @@ def _refuse_contradictions(name: str, found: StreamStatistics) -> None:
             "row_bytes counts the whole row, its key included.",
         )
     for key, frequencies in found.frequencies.items():
-        given = found.distinct.get(key, ABSENT)
+        given = found.distinct.get(key, found.distinct.get(ANY_KEY, ABSENT))
         if given.is_known and given.number < sum(share > 0 for share in frequencies.shares.values()):
             raise InvalidStatistics(
                 f'statistics of stream "{name}" contradict each other',

@@ -54,12 +54,14 @@ class KeySample:
 
     Attributes:
         rows: One line per key, one column per input: how many rows it has there.
+        copies: Likewise in how many runs it is there.
         runs: Per input how many runs a look-up goes into.
         scanned: Per input whether it has no key; its one line counts for every key.
         share: How much of the key domain is sampled.
     """
 
     rows: Any
+    copies: Any
     runs: tuple[int, ...]
     scanned: tuple[bool, ...]
     share: float
@@ -91,14 +93,17 @@ def merged_sample(inputs: Sequence[Sequence[RunSample]], scanned: Sequence[bool]
     ]
     hashes = [h for some in parts for h, _ in some]
     keys = np.unique(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
-    table = np.zeros((len(keys), len(inputs)))
+    table, copies = np.zeros((len(keys), len(inputs))), np.zeros((len(keys), len(inputs)))
     for column, (some, all_rows) in enumerate(zip(parts, scanned, strict=True)):
         for part_hashes, part_rows in some:
-            table[np.searchsorted(keys, part_hashes), column] += part_rows
+            places = np.searchsorted(keys, part_hashes)
+            table[places, column] += part_rows
+            copies[places, column] += 1
         if all_rows:
             table[:, column] = sum(int(run.rows.sum()) for run in inputs[column])
+            copies[:, column] = len(inputs[column])
     share = 1.0 if whole else float(below) / float(_ALL)
-    return KeySample(table, tuple(len(some) for some in inputs), tuple(scanned), share)
+    return KeySample(table, copies, tuple(len(some) for some in inputs), tuple(scanned), share)
 
 
 def _cut(run: RunSample, below: np.uint64) -> tuple[Any, Any]:

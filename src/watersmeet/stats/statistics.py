@@ -41,6 +41,24 @@ class StreamStatistics:
                 return Figure.estimated(self.frequencies[text].distinct)
         return ABSENT
 
+    def over(self, others: StreamStatistics) -> StreamStatistics:
+        """These figures, and what they do not say from others."""
+
+        def better(own: Figure, other: Figure) -> Figure:
+            return own if own.is_known else other
+
+        keys = {**others.distinct, **self.distinct}
+        measured = {*self.distinct, *self.frequencies}
+        return StreamStatistics(
+            better(self.rate, others.rate),
+            # Rows alive that were given with another rate would contradict the one that was measured.
+            self.window_rows if self.rate.is_known else better(self.window_rows, others.window_rows),
+            better(self.row_bytes, others.row_bytes),
+            ABSENT if self.row_bytes.is_known else better(self.key_bytes, others.key_bytes),
+            {key: figure for key, figure in keys.items() if key in self.distinct or not measured},
+            {**({} if measured else others.frequencies), **self.frequencies},
+        )
+
     def frequencies_of(self, *texts: str) -> Frequencies | None:
         """How the rows spread over the values of a key, if that is known."""
         return next((self.frequencies[text] for text in texts if text in self.frequencies), None)
@@ -66,6 +84,15 @@ class Statistics:
     def of(self, stream: str) -> StreamStatistics:
         """The figures of a stream; all absent if it was not mentioned."""
         return self.streams.get(stream, _UNKNOWN)
+
+    def over(self, others: Statistics) -> Statistics:
+        """These figures, and what they do not say from others."""
+        return Statistics(
+            {name: self.of(name).over(others.of(name)) for name in (*others.streams, *self.streams)},
+            {**others.matches, **self.matches},
+            {**others.conditions, **self.conditions},
+            self.batch_seconds if self.batch_seconds.is_known else others.batch_seconds,
+        )
 
     @property
     def is_empty(self) -> bool:

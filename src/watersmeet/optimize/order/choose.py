@@ -64,7 +64,7 @@ def _unknown(operator: Operator, sizes: Sizes, planning: Planning) -> Paths:
         choice = Choice("", "by_rows", "fewest rows first, since distinct values are not known")
     else:
         paths = shortest_first([_reach(sizes, part.streams) for part in operator.inputs], ranked)
-        choice = Choice("", "by_window", "shortest window first, since nothing else is known")
+        choice = Choice("", "by_window", "shortest window first, since too little is known")
     if not scanned:
         paths = tuple(replace(path, before=0) for path in paths)
     if planning.optimizer not in (AUTO, "as_written"):

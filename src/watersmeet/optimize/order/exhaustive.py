@@ -1,7 +1,8 @@
 """The cheapest of all orders, by dynamic programming over sets of windows.
 
 How many combinations a set of windows has does not depend on the order in which they were visited, so of all
-orders of one set only the cheapest matters: n * 2^n steps instead of n! orders, and the same answer.
+orders of one set, from the same start, only the cheapest matters: n * 2^n steps instead of n! orders, and the
+same answer.
 """
 
 from __future__ import annotations
@@ -20,22 +21,24 @@ def exhaustive(problem: Orders, budget: Budget) -> Sequences:
         watersmeet.optimize.budget.BudgetSpent: More steps would have to be looked at than allowed.
     """
     for head in problem.heads:
-        # Every set of windows once, each with every window that is not in it; known before it is begun.
-        free = problem.inputs - (len(problem.first(head)) == 1)
-        budget.spend(free * 2**free // 2)
-    return {head: _cheapest(problem, head) for head in problem.heads}
+        # From every lead, every set of windows once with every window that is not in it; known beforehand.
+        free = problem.inputs - 1
+        budget.spend(len(problem.first(head)) * free * 2**free // 2)
+    return {
+        head: min(_cheapest(problem, head, lead) for lead in problem.first(head))[1] for head in problem.heads
+    }
 
 
-def _cheapest(problem: Orders, head: int) -> tuple[int, ...]:
-    best: Best = {frozenset([part]): (0.0, (part,)) for part in problem.first(head)}
+def _cheapest(problem: Orders, head: int, lead: int) -> tuple[float, tuple[int, ...]]:
+    best: Best = {frozenset([lead]): (0.0, (lead,))}
     for _ in range(problem.inputs - 1):
         longer: Best = {}
         for bound, (cost, order) in best.items():
             for part in problem.next(head, bound):
                 reached = bound | {part}
-                found = (cost + problem.step(head, bound, part), (*order, part))
+                found = (cost + problem.step(head, lead, bound, part), (*order, part))
                 # Equal costs: the smaller numbers first, so that plans do not depend on chance.
                 if reached not in longer or found < longer[reached]:
                     longer[reached] = found
         best = longer
-    return min(best.values())[1]
+    return min(best.values())

@@ -25,7 +25,11 @@ def _order(problem: OrderProblem, head: int) -> tuple[int, ...]:
         order.append(
             min(
                 linked or rest,
-                key=lambda part: (problem.size(head, bound | {part}), problem.step(head, bound, part), part),
+                key=lambda part: (
+                    problem.size(head, bound | {part}),
+                    problem.step(head, order[0], bound, part),
+                    part,
+                ),
             )
         )
     return tuple(order)

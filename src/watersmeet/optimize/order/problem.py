@@ -28,8 +28,8 @@ class Orders(Protocol):
     def next(self, head: int, bound: frozenset[int]) -> Iterator[int]:
         """The inputs an order may go on with."""
 
-    def step(self, head: int, bound: frozenset[int], part: int) -> float:
-        """What it costs to visit one more input."""
+    def step(self, head: int, lead: int, bound: frozenset[int], part: int) -> float:
+        """What it costs to visit one more input, in an order that starts with the lead."""
 
 
 def with_head_first(problem: OrderProblem, order: Sequence[int]) -> Sequences:

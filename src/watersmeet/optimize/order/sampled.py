@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from watersmeet.stats.key_sample import KeySample
 
 
@@ -32,7 +30,7 @@ class SampledOrders:
         self._present = present
         everywhere = present.all(axis=1)
         self._rows = sample.rows if stages else sample.rows[everywhere]
-        self._known: dict[frozenset[int], tuple[float, float]] = {}
+        self._known: dict[tuple[int | None, frozenset[int]], float] = {}
 
     @property
     def inputs(self) -> int:
@@ -53,23 +51,31 @@ class SampledOrders:
         """Whatever is left."""
         return (part for part in range(self.inputs) if part not in bound)
 
-    def step(self, _head: int, bound: frozenset[int], part: int) -> float:
-        """Look-ups of the keys that are still there, and the rows of the combinations they lead to."""
-        keys, _ = self._size(bound)
-        _, rows = self._size(bound | {part})
-        return keys * self._sample.runs[part] + rows
+    def step(self, _head: int, lead: int, bound: frozenset[int], part: int) -> float:
+        """Look-ups of the keys that are still there, and the rows of the combinations they lead to.
+
+        A key is looked up once for every run of the lead that has it.
+        """
+        return self._keys(lead, bound) * self._sample.runs[part] + self._combinations(bound | {part})
 
     def cost(self, head: int, sequence: tuple[int, ...]) -> float:
         """What a whole order costs."""
         return sum(
-            self.step(head, frozenset(sequence[:place]), sequence[place]) for place in range(1, len(sequence))
+            self.step(head, sequence[0], frozenset(sequence[:place]), sequence[place])
+            for place in range(1, len(sequence))
         )
 
-    def _size(self, bound: frozenset[int]) -> tuple[float, float]:
-        """Keys that some inputs all have, and combinations of their rows."""
-        found = self._known.get(bound)
+    def _keys(self, lead: int, bound: frozenset[int]) -> float:
+        """Keys that some inputs all have, as often as they stand in runs of the lead."""
+        found = self._known.get((lead, bound))
         if found is None:
-            columns = sorted(bound)
-            keys = np.count_nonzero(self._present[:, columns].all(axis=1))
-            found = self._known[bound] = (float(keys), float(self._rows[:, columns].prod(axis=1).sum()))
+            everywhere = self._present[:, sorted(bound)].all(axis=1)
+            found = self._known[lead, bound] = float(self._sample.copies[everywhere, lead].sum())
+        return found
+
+    def _combinations(self, bound: frozenset[int]) -> float:
+        """Combinations of rows of the same key."""
+        found = self._known.get((None, bound))
+        if found is None:
+            found = self._known[None, bound] = float(self._rows[:, sorted(bound)].prod(axis=1).sum())
         return found

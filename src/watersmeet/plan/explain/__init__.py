@@ -31,6 +31,8 @@ def explain(
         verbose: Also what else was considered.
         form: ``"text"``, ``"json"`` or ``"mermaid"``.
     """
-    if form not in FORMS:
-        raise InvalidPlanning(f'there is no form "{form}" of a plan', "", f"valid are {choices(FORMS)}.")
+    if form not in list(FORMS):
+        raise InvalidPlanning(
+            f'there is no form "{form}" of a plan', f"there are {len(FORMS)}.", f"valid are {choices(FORMS)}."
+        )
     return FORMS[form](explanation(plan, forecast, measured, verbose=verbose))

@@ -12,7 +12,7 @@ from watersmeet.stats import Figure
 
 def as_json(facts: Explanation) -> str:
     """All facts; a figure is its value and how well it is known."""
-    return json.dumps(_plain(facts), indent=2, ensure_ascii=False)
+    return json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

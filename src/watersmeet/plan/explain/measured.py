@@ -8,6 +8,9 @@ from watersmeet.plan.explain.facts import Explanation, OperatorFacts
 from watersmeet.plan.explain.numbers import number, off_by
 from watersmeet.stats import Figure
 
+# Paths of as many inputs are not reported.
+_MANY = 16
+
 _Row = tuple[str, Figure | None, float | None]
 
 
@@ -70,6 +73,8 @@ def _paths(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
     names = [part.name for part in operator.inputs]
     several = f" of operator {operator.number}" if len(facts.operators) > 1 else ""
     yield f"paths{several} now, changed {operator.measured.changes:,} times"
+    if not any(part.measured and part.measured.paths for part in operator.inputs):
+        yield "  not reported" if len(names) < _MANY else "  too many inputs to list"
     for part in operator.inputs:
         if part.measured is None:
             continue

@@ -16,6 +16,8 @@ def number(value: float) -> str:
     >>> number(1234.5), number(0.01234), number(12.34), number(0.0)
     ('1,234', '0.0123', '12.3', '0')
     """
+    if abs(value) >= 1e15:
+        return f"{value:.3g}"
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -63,4 +65,5 @@ def seconds(value: float) -> str:
     >>> seconds(90.0), seconds(0.25)
     ('90 s', '250 ms')
     """
-    return describe_duration(timedelta(milliseconds=round(1000 * value)))
+    digits = 0 if value >= 10 else 1 if value >= 1 else 3
+    return describe_duration(timedelta(milliseconds=round(1000 * round(value, digits))))

@@ -69,6 +69,8 @@ def _operator(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
     if operator.choice is not None and operator.choice.cost is not None:
         cost = f"{number(operator.choice.cost)} {operator.choice.model} per s"
         yield f"  order {operator.choice.by}: {operator.choice.why}, {cost}"
+    if operator.choice is not None and operator.choice.skipped:
+        yield f"  not searched: {operator.choice.skipped}"
     yield f"state of operator {operator.number}" if several else "state"
     for part in operator.inputs:
         stores = ", ".join(part.stores) or "nothing but key and time"
@@ -163,4 +165,4 @@ def _choice(choice: Choice) -> Iterator[str]:
     for cost, names in alike.items():
         yield f"    {', '.join(names)}: {cost}"
     if choice.skipped:
-        yield f"    skipped {choice.skipped}"
+        yield f"    not searched: {choice.skipped}"
