@@ -8,6 +8,7 @@ The rows are read from the folder, the results and the checkpoint are written be
 import sys
 from pathlib import Path
 
+import watersmeet as wm
 from harness.scenario import Scenario
 from harness.streaming import build_session, to_sink
 
@@ -17,8 +18,13 @@ def main() -> None:
     scenario = Scenario(Path(folder), numbers(windows), numbers(lateness))
     more = dict(setting.split("=", 1) for setting in settings)
     spark = build_session(Path(folder) / "scratch", master, more)
-    query = to_sink(scenario.query(spark).to_dataframe(), Path(folder))
+    join = scenario.query(spark)
+    query = to_sink(join.to_dataframe(), Path(folder))
     print(f"session: {type(spark).__module__}, batches: {query.lastProgress.batchId + 1}")
+    reported = [metrics for progress in query.recentProgress for metrics in wm.metrics(progress)]
+    print(f"results: {sum(metrics.results for metrics in reported)}")
+    if len(reported) > 2:
+        print(join.explain(analyze=query))
     spark.stop()
 
 

@@ -61,4 +61,8 @@ def test_spark_connect(spark: SparkSession, tmp_path: Path) -> None:
         SPARK_TESTING="1",
     )
     assert "session: pyspark.sql.connect" in output
-    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+    expected = scenario.expected()
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), expected)
+    # The session has its own way to send what was observed.
+    assert f"results: {len(expected)}\n" in output
+    assert "measured over" in output

@@ -18,6 +18,7 @@ import watersmeet as wm
 from harness.streaming import Feed, result_values, sink_rows, to_sink
 from oracles import duck
 from oracles.reference import Row, Table, assert_same_rows
+from watersmeet.cost.forecast import forecast
 from watersmeet.errors import InvalidPlanning, InvalidStatistics
 
 SECOND = 1_000_000
@@ -165,6 +166,57 @@ def test_plain_inputs_are_analyzed_as_they_are(spark: SparkSession, tmp_path: Pa
     assert_same_rows(result_values(query.to_dataframe()), rates.expected())
 
 
+def table(spark: SparkSession, seed: int, rows: int, **more: Any) -> Any:
+    """A minute of rows with a key k of a hundred values, and h, which follows from k."""
+    random = np.random.default_rng(seed)
+    keys = random.integers(0, 100, rows)
+    times = START + np.sort(random.integers(0, 60 * SECOND, rows))
+    columns = {
+        "k": pa.array(keys, mask=random.random(rows) < more.get("null_keys", 0)),
+        "h": pa.array(keys % 10),
+        "ts": pa.array(times).cast(pa.timestamp("us", tz="UTC")),
+    }
+    if more.get("far_future"):
+        columns["ts"] = pa.array([*times[1:], 4_000_000_000 * SECOND]).cast(pa.timestamp("us", tz="UTC"))
+    return spark.createDataFrame(pa.table(columns))
+
+
+@pytest.mark.parametrize(
+    ("on", "left", "right"),
+    [
+        ("k", {"null_keys": 0.5}, {"null_keys": 0.5}),
+        (["h", "k"], {}, {}),
+        ("k", {"far_future": True}, {}),
+        ("k", {"rows": 3}, {}),
+    ],
+    ids=["null keys", "a key of columns that depend on each other", "a row of another century", "few rows"],
+)
+def test_samples_are_counted_as_the_join_takes_them(
+    spark: SparkSession, on: Any, left: dict[str, Any], right: dict[str, Any]
+) -> None:
+    """Results per second, times a minute, are the results there are."""
+    a, b = (table(spark, n, **({"rows": 1500} | more)) for n, more in enumerate((left, right)))
+    streams = [wm.stream(name, df, time="ts", window="5 seconds") for name, df in (("a", a), ("b", b))]
+    query = wm.join(*streams, on=on).analyze()
+    predicted = forecast(query.plan, query.planning.statistics).output.number * 60
+    found = query.to_dataframe().count()
+    assert predicted == pytest.approx(found, rel=0.25, abs=12)
+
+
+def test_two_joins_of_the_same_streams_cannot_be_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+    rates = Rates(tmp_path)
+    rates.feed(2, (5, 5, 5))
+    one, two = rates.query(spark, select=["a.value"]), rates.query(spark, select=["b.value"])
+    running = to_sink(
+        one.to_dataframe().select("value").unionAll(two.to_dataframe().select("value")), tmp_path
+    )
+    with pytest.raises(InvalidPlanning, match="which join is meant"):
+        one.explain(analyze=running)
+    for nonsense in (True, "x"):
+        with pytest.raises(InvalidPlanning, match="not a streaming query"):
+            one.explain(analyze=nonsense)
+
+
 def test_what_cannot_be_analyzed_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     rates = Rates(tmp_path)
     rates.feed(1, (5, 5, 5))
@@ -174,6 +226,11 @@ def test_what_cannot_be_analyzed_is_refused(spark: SparkSession, tmp_path: Path)
     assert "spark.read" in raised.value.hint
     with pytest.raises(InvalidStatistics, match='no stream "z"'):
         query.analyze({"z": rates.feeds[0].plain(spark)})
+    with pytest.raises(InvalidStatistics, match="is not a DataFrame"):
+        query.analyze({"a": 3})
+    typed = rates.feeds[0].plain(spark).selectExpr("string(k) AS k", "ts", "value")
+    with pytest.raises(InvalidStatistics, match="has another type"):
+        query.analyze(dict.fromkeys(NAMES, typed))
     lacking = rates.feeds[0].plain(spark).drop("value")
     with pytest.raises(InvalidStatistics, match='lacks column "value"'):
         query.analyze(dict.fromkeys(NAMES, lacking))

@@ -1,9 +1,10 @@
 """Statistics from a sample of the streams, counted by Spark.
 
-A sample must be a piece of the stream as it comes, all rows of some time, not every tenth row: rates are
-about neighbours. Keys are counted in two ways: the frequent ones all, and of the others those whose hash
-falls into a small part of the hashes, the same part in every stream. So the frequencies of different
-streams are about the same keys, and tell how many rows meet whatever the skew.
+A sample must be a piece of the stream as it comes, all rows of some time, the same for all streams, and not
+every tenth row: rates are about neighbours. Rows the join would drop are left out. Keys are counted in two
+ways: the frequent ones all, and of the others those whose hash falls into a small part of the hashes, the
+same part in every stream. So the frequencies of different streams are about the same keys, and tell how
+many rows meet whatever the skew.
 """
 
 from __future__ import annotations

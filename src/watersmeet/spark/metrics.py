@@ -77,7 +77,26 @@ def metrics(progress: Any) -> list[BatchMetrics]:
         progress: A `StreamingQueryProgress`, as in ``query.lastProgress`` or a listener's event.
     """
     observed = {name: row for name, row in progress.observedMetrics.items() if _NAME.match(name)}
-    return [_read(name, progress.batchId, observed[name][OBSERVED]) for name in sorted(observed, key=_number)]
+    return [
+        _read(name, progress.batchId, _plain(observed[name])[OBSERVED])
+        for name in sorted(observed, key=_number)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Rows as dictionaries. Spark Connect sends a row as its values and their schema, inner rows likewise."""
+    if hasattr(value, "asDict"):
+        value = value.asDict()
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"values", "schema"}:
+        schema = _plain(value["schema"])
+        fields = schema["fields"] if isinstance(schema, dict) else schema
+        names = [field["name"] if isinstance(field, dict) else field.name for field in fields]
+        value = dict(zip(names, value["values"], strict=True))
+    return {name: _plain(one) for name, one in value.items()}
 
 
 def observation_name(number: int, streams: tuple[str, ...]) -> str:
