@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Some milliseconds of search: enough for all orders of nine streams on one key.
+# Some hundredths of a second: all orders of seven streams on one key, from any of them.
 DEFAULT_BUDGET = 20_000
 
 
