@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.cost.forecast import forecast
 from watersmeet.errors import InvalidPlanning
 from watersmeet.optimize.choose import choose_plan
@@ -20,6 +19,7 @@ from watersmeet.plan.forecast import Forecast
 from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import Window
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.kernel import ColumnsOnly
 from watersmeet.cost.comparisons import result_size
 from watersmeet.cost.semijoin import output
 from watersmeet.cost.site import SiteStream
@@ -20,6 +19,7 @@ from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.traffic import Feed, one_attribute
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import Window
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics

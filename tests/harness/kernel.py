@@ -25,21 +25,9 @@ from watersmeet.plan import Plan, ProbePath
 from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 
 KEPT = pa.schema([("value", pa.int64())])
-
-
-class ColumnsOnly:
-    """Types for queries whose keys are columns: nothing else is asked for."""
-
-    ansi = True
-    fixed_zone = True
-
-    def of_key(self, stream: Stream, text: str) -> Column:
-        raise AssertionError(f"{text} is more than a column of {stream.name}")
-
-    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
-        pass
 
 
 def plan_for(windows: Sequence[int]) -> Plan:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.cost.forecast import forecast
 from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.check import refuse_what_cannot_run
@@ -20,6 +19,7 @@ from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import Window
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics

@@ -8,11 +8,11 @@ from textwrap import dedent
 
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import Window
 
 MINUTE = timedelta(minutes=1)

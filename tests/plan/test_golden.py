@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.cost.forecast import forecast
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics
 

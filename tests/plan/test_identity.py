@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan.identity import difference, identity
 from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import Window
 
 PAYMENTS = {"id": "bigint", "ts": "timestamp", "method": "string"}

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.errors import InvalidQuery
 from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 
 MINUTE = timedelta(minutes=1)
 SECOND = 1_000_000

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.errors import InvalidQuery, InvalidStream, WatersmeetError
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import ProbePath
 from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.duration import parse_duration
 from watersmeet.query.join import On, join_query
+from watersmeet.query.predicate import ColumnsOnly
 
 COLUMNS = {"order_id": "bigint", "ts": "timestamp", "amount": "double"}
 

@@ -21,7 +21,6 @@ from harness.graphs import (
     random_events,
     random_query,
 )
-from harness.kernel import ColumnsOnly
 from harness.tree import Tree
 from oracles import graph
 from oracles.graph import Event, Events, LastRows
@@ -30,6 +29,7 @@ from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan
 from watersmeet.plan.plan import operators
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 
 SEED = int(os.environ.get("WATERSMEET_TEST_SEED", "1"))
 # Rows per stream: few enough for nested loops over all combinations.

@@ -12,10 +12,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from harness.kernel import ColumnsOnly
 from watersmeet.errors import InvalidStatistics
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.stats import ABSENT, NOTHING_KNOWN, Figure, Frequencies, Known, Statistics
 from watersmeet.stats.check import refuse_foreign_statistics
 from watersmeet.stats.given import statistics

@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 
 from watersmeet.query import JoinQuery
+from watersmeet.query.keys import Key, key_names, keys_of
 from watersmeet.stats import ABSENT, Figure, Statistics
 from watersmeet.stats.frequencies import FrequencyTable
 
 _ONE = Figure.exact(1)
-# Attributes by their numbers.
-Key = tuple[int, ...]
 
 
 class Agreement:
@@ -116,22 +115,6 @@ class Agreement:
         if not all(value.is_known for value in values):
             return ABSENT
         return Figure.estimated(1) / max(values, key=lambda figure: figure.number)
-
-
-def keys_of(query: JoinQuery) -> list[Key]:
-    """The keys of a query: attributes that the same streams share."""
-    found: dict[tuple[int, ...], list[int]] = {}
-    for number, attribute in enumerate(query.attributes):
-        found.setdefault(attribute.streams, []).append(number)
-    return [tuple(numbers) for numbers in found.values()]
-
-
-def key_names(query: JoinQuery, key: Key, stream: int) -> tuple[str, ...]:
-    """The names of a stream's part of a key in statistics: as it is written, and by its plain columns."""
-    members = [member for n in key if (member := query.attributes[n].members[stream]) is not None]
-    texts = ", ".join(member.text for member in members)
-    columns = [member.column for member in members if member.column is not None]
-    return (texts, ", ".join(columns)) if len(columns) == len(members) else (texts,)
 
 
 def _spanning_product(members: list[int], probability: Callable[[int, int], Figure]) -> Figure:

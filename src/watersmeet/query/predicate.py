@@ -57,6 +57,20 @@ class Types(Protocol):
         """Raise InvalidQuery if a text is not a condition over these streams."""
 
 
+class ColumnsOnly:
+    """Types for queries whose keys are columns, where there is no Spark to ask."""
+
+    ansi = True
+    fixed_zone = True
+
+    def of_key(self, stream: Stream, text: str) -> Column:
+        """Nobody asks for the type of a column."""
+        raise AssertionError(f"{text} is more than a column of {stream.name}")
+
+    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
+        """Trust the text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A condition on one stream, left to Spark."""

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from watersmeet.cost.agreement import Key, key_names, keys_of
 from watersmeet.errors import InvalidStatistics, choices
 from watersmeet.plan import Plan, Source
 from watersmeet.plan.layout import value_ref
 from watersmeet.query import Stream
+from watersmeet.query.keys import Key, key_names, keys_of
 from watersmeet.spark.prepare import prepared_sources, source_columns
 from watersmeet.stats import ABSENT, Figure, Frequencies, Statistics, StreamStatistics
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from watersmeet.cost.agreement import key_names, keys_of
 from watersmeet.errors import InvalidPlanning
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import operators
+from watersmeet.query.keys import key_names, keys_of
 from watersmeet.spark.metrics import BatchMetrics, metrics
 from watersmeet.stats import ABSENT, Figure, Statistics, StreamStatistics
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from watersmeet.errors import InvalidStatistics, choices
 from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query.keys import key_names, keys_of
 from watersmeet.stats.statistics import ANY_KEY, Statistics
 
 # Rows alive may differ this much from rate times window before they contradict each other.
@@ -55,11 +56,9 @@ def refuse_foreign_statistics(query: JoinQuery, statistics: Statistics) -> None:
 
 def _refuse_unknown_keys(query: JoinQuery, statistics: Statistics, number: int) -> None:
     stream = statistics.of(query.names[number])
-    known: list[str] = []
-    for key in _keys(query, number):
-        members = [m for attribute in key if (m := query.attributes[attribute].members[number]) is not None]
-        known.append(", ".join(member.text for member in members))
-        known.append(", ".join(member.column or member.text for member in members))
+    own = [key for key in keys_of(query) if number in query.attributes[key[0]].streams]
+    named = [*own, *((attribute,) for key in own for attribute in key)]
+    known = [name for key in named for name in key_names(query, key, number)]
     for name in (*stream.distinct, *stream.frequencies):
         if name != ANY_KEY and name not in known:
             raise InvalidStatistics(
@@ -67,15 +66,6 @@ def _refuse_unknown_keys(query: JoinQuery, statistics: Statistics, number: int) 
                 "there are statistics about it.",
                 f"its keys are {choices(dict.fromkeys(known)) or 'none'}.",
             )
-
-
-def _keys(query: JoinQuery, stream: int) -> list[tuple[int, ...]]:
-    """Single attributes of a stream, and those that the same streams share, together."""
-    own = [n for n, attribute in enumerate(query.attributes) if stream in attribute.streams]
-    together: dict[tuple[int, ...], list[int]] = {}
-    for number in own:
-        together.setdefault(query.attributes[number].streams, []).append(number)
-    return list(dict.fromkeys([*((n,) for n in own), *map(tuple, together.values())]))
 
 
 def _refuse_wrong_window(query: JoinQuery, statistics: Statistics, number: int, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics as spread
 import time
-from collections.abc import Sequence
 from datetime import timedelta
 from itertools import combinations, pairwise
 
@@ -12,22 +11,10 @@ from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.stats.given import statistics
 
 _REPEATS = 15
-
-
-class _ColumnsOnly:
-    """Types for queries whose keys are columns: nothing else is asked for."""
-
-    ansi = True
-    fixed_zone = True
-
-    def of_key(self, stream: Stream, text: str) -> Column:
-        raise AssertionError(f"{text} is more than a column of {stream.name}")
-
-    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
-        pass
 
 
 def queries() -> dict[str, JoinQuery]:
@@ -48,7 +35,7 @@ def _query(names: list[str], edges: list[tuple[str, str]]) -> JoinQuery:
         Stream(name, columns, "ts", timedelta(seconds=10 + number)) for number, name in enumerate(names)
     ]
     on = [f"{a}.{key} = {b}.{key}" for (a, b), key in zip(edges, keys, strict=False)] or keys
-    return join_query(streams, on, None, "inner", _ColumnsOnly())
+    return join_query(streams, on, None, "inner", ColumnsOnly())
 
 
 def planning_times() -> dict[str, float]:

@@ -5,22 +5,17 @@ The rows come in the order of their times, so none is late and the answer is the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
-
+from watersmeet.lab.files import write_batch
 from watersmeet.lab.real.datasets import Dataset
 from watersmeet.spark.endpoints import Endpoint, read_stream
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import DataFrame, SparkSession
-
-# Any moment that lies back far enough.
-_FIRST_WRITTEN = 1_000_000_000
 
 
 def write_batches(connection: DuckDBPyConnection, dataset: Dataset, folder: Path, batches: int) -> None:
@@ -36,17 +31,13 @@ def write_batches(connection: DuckDBPyConnection, dataset: Dataset, folder: Path
     first, last = connection.sql(f"SELECT min(us), max(us) FROM ({times})").fetchall()[0]  # noqa: S608
     cuts = [first + (last + 1 - first) * number // batches for number in range(batches + 1)]
     for stream in dataset.streams:
-        (folder / stream).mkdir(parents=True)
         for number in range(batches):
             rows = connection.sql(
                 f"SELECT * EXCLUDE (us), make_timestamptz(us) AS ts FROM {stream} "  # noqa: S608
                 "WHERE us >= ? AND us < ? ORDER BY us, id",
                 params=cuts[number : number + 2],
             ).to_arrow_table()
-            path = folder / stream / f"{number:05}.parquet"
-            pq.write_table(rows, path)
-            # Spark takes files by age.
-            os.utime(path, (_FIRST_WRITTEN + number, _FIRST_WRITTEN + number))
+            write_batch(rows, folder / stream, number)
 
 
 def read_batches(spark: SparkSession, dataset: Dataset, folder: Path) -> Mapping[str, DataFrame]:
