@@ -73,6 +73,14 @@ class ConditionFailed(WatersmeetError, ArithmeticError):
     """A condition has no value for some rows: an overflow, or a division by zero."""
 
 
+class InvalidSimulation(WatersmeetError, ValueError):
+    """A network or a workload that cannot be simulated."""
+
+
+class DamagedMessage(WatersmeetError, RuntimeError):
+    """A message between sites cannot be read."""
+
+
 class DamagedRun(WatersmeetError, RuntimeError):
     """Stored state fails its checksum and cannot be used."""
 

@@ -11,11 +11,12 @@ from itertools import pairwise
 
 import pytest
 
-from watersmeet.cost.semijoin import FORMULAS, Algorithm, OneWayJoin, match_prob, output, survival
+from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, match_prob, output, survival
 from watersmeet.cost.site import HERE, Constants, Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
+from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 
-SP_S, SP_D, SM_S1, SM_S2, SM_D1, SM_D2 = Algorithm
+SP_S, SP_D, SM_S1, SM_S2, SM_D1, SM_D2 = PUBLISHED
 AT_SOURCE = SP_S, SM_S1, SM_S2
 AT_DESTINATION = SP_D, SM_D1, SM_D2
 
@@ -62,7 +63,7 @@ def test_the_default_setting(algorithm: Algorithm, expected: tuple[float, float,
 def test_charging_for_empty_messages() -> None:
     """SM-S2 then sends three messages per tick and SM-D1 two, as if one were not enough."""
     literal = Setting(literal_empty=True)
-    seen = {algorithm: round(work(algorithm, setting=literal).transmission, 4) for algorithm in Algorithm}
+    seen = {algorithm: round(work(algorithm, setting=literal).transmission, 4) for algorithm in PUBLISHED}
     assert seen == {SP_S: 3.1797, SP_D: 3.1797, SM_S1: 3.6839, SM_S2: 3.6797, SM_D1: 3.4297, SM_D2: 3.6875}
 
 
@@ -116,7 +117,7 @@ def by_hand(algorithm: Algorithm, first: SiteStream, second: SiteStream, n: floa
     }[algorithm]
 
 
-@pytest.mark.parametrize("algorithm", Algorithm)
+@pytest.mark.parametrize("algorithm", PUBLISHED)
 @pytest.mark.parametrize(("d1", "d2"), [(8, 50), (50, 8), (20, 20)])
 @pytest.mark.parametrize("tick", [0.05, 0.5])
 def test_the_formulas_with_every_parameter_different(
@@ -138,7 +139,7 @@ def test_the_one_that_asks_less_often_is_cheaper_when_nothing_is_filtered() -> N
             first, second = replace(FIRST, distinct=1 / f), with_f(f)
             cost = {
                 algorithm: work(algorithm, second, first=first, setting=Setting(tick=tick)).total
-                for algorithm in Algorithm
+                for algorithm in PUBLISHED
             }
             assert cost[SM_S2] <= cost[SM_S1]
             assert cost[SM_D1] <= cost[SM_D2]
@@ -189,13 +190,13 @@ def test_fig_7c_keys_of_the_second_stream() -> None:
 
 def test_fig_7d_window() -> None:
     """SM-S2 looks keys up in a table, so the figure's growth is not in its formula."""
-    for algorithm in Algorithm:
+    for algorithm in PUBLISHED:
         costs = [work(algorithm, replace(SECOND, window=window)).total for window in (1, 2, 3, 4, 5)]
         assert level(costs) if algorithm is SM_S2 else rises(costs)
 
 
 def test_fig_7e_f_g_latency_bandwidth_and_tick() -> None:
-    for algorithm in Algorithm:
+    for algorithm in PUBLISHED:
         latencies = (0.005, 0.015, 0.025, 0.035, 0.045)
         assert rises([work(algorithm, link=replace(LINK, latency=latency)).total for latency in latencies])
         bandwidths = [32_000 * 2**power for power in range(5)]
@@ -230,7 +231,7 @@ def test_detailed_charges_for_counts_and_for_all_rows_of_a_key() -> None:
     detailed = Setting(detailed=True)
     # Nothing is asked for: 10 counts of 4 bytes ride along, or need a message of their own.
     more = {
-        algorithm: work(algorithm, setting=detailed).total - work(algorithm).total for algorithm in Algorithm
+        algorithm: work(algorithm, setting=detailed).total - work(algorithm).total for algorithm in PUBLISHED
     }
     assert more[SM_S2] == pytest.approx(10 * 40 / 128_000)
     assert more[SM_D1] == pytest.approx(10 * (0.025 + 40 / 128_000))
@@ -244,7 +245,7 @@ def test_detailed_charges_for_counts_and_for_all_rows_of_a_key() -> None:
 @pytest.mark.parametrize("literal", [False, True])
 def test_nothing_travels_within_a_node(literal: bool) -> None:
     setting = Setting(literal_empty=literal)
-    for algorithm in Algorithm:
+    for algorithm in PUBLISHED:
         near = work(algorithm, with_f(0.02), link=HERE, setting=setting)
         assert near.transmission == 0
         assert near.processing == work(algorithm, with_f(0.02), setting=setting).processing
@@ -252,7 +253,7 @@ def test_nothing_travels_within_a_node(literal: bool) -> None:
 
 def test_silent_streams_cost_nothing() -> None:
     silent = replace(FIRST, rate=0)
-    for algorithm in Algorithm:
+    for algorithm in PUBLISHED:
         assert work(algorithm, replace(silent, node=1), first=silent).total == 0
 
 

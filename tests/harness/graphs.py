@@ -1,5 +1,6 @@
 """Random join graphs: chains, stars, cycles and cliques of streams, on any columns, with bands and more."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -7,7 +8,7 @@ from random import Random
 
 from oracles import reference
 from oracles.graph import Condition, Event, Events, LastRows
-from watersmeet.query import Column, RowWindow, Stream
+from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 
 SHAPES = ("chain", "star", "cycle", "clique")
 # The second is what time is made of in these tests: Spark's watermark has steps of a millisecond.
@@ -112,6 +113,17 @@ def on_time(batches: list[list[list[Event]]], lateness: int, windows: Sequence[i
         Events(window, [event._replace(ts=event.ts // SECOND) for event in rows])
         for window, rows in zip(windows, kept, strict=True)
     ]
+
+
+def filtered(query: JoinQuery, stream: int, events: Sequence[Event]) -> Sequence[Event]:
+    """What the filters of a query leave, as Spark would apply them."""
+    for condition in query.filters:
+        if condition.stream == stream:
+            # The one kind that random queries lead to: two columns that equal the same one elsewhere.
+            left, right = re.findall(r"\.(\w)\)", condition.text)
+            assert condition.text == f"(s{stream}.{left}) = (s{stream}.{right})"
+            events = [event for event in events if getattr(event, left) == getattr(event, right)]
+    return events
 
 
 def equality(i: int, left: str, j: int, right: str) -> Condition:

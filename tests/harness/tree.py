@@ -4,7 +4,6 @@ Everything between Spark's own operators is the product's: packing, kernels, res
 operator, results as the user gets them.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
@@ -13,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
-from harness.graphs import SECOND, START
+from harness.graphs import SECOND, START, filtered
 from harness.kernel import store_and_load
 from oracles.graph import Event
 from oracles.reference import Result
@@ -113,12 +112,7 @@ class Tree:
         )
 
     def _rows(self, stream: int, events: Sequence[Event]) -> pa.RecordBatch:
-        for condition in self._plan.query.filters:
-            if condition.stream == stream:
-                # The one kind that random queries lead to: two columns that equal the same one elsewhere.
-                left, right = re.findall(r"\.(\w)\)", condition.text)
-                assert condition.text == f"(s{stream}.{left}) = (s{stream}.{right})"
-                events = [event for event in events if getattr(event, left) == getattr(event, right)]
+        events = filtered(self._plan.query, stream, events)
         columns = []
         for ref in source_columns(self._plan, stream):
             values = [getattr(event, ref.column) for event in events]

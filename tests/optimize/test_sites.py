@@ -12,13 +12,14 @@ from random import Random
 
 import pytest
 
-from watersmeet.cost.semijoin import FORMULAS, Algorithm, OneWayJoin, output
+from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
 from watersmeet.cost.site import Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.sites.exhaustive import exhaustive
 from watersmeet.optimize.sites.greedy import greedy
 from watersmeet.optimize.sites.plan import Network, SitesPlan, SitesQuery, Step
 from watersmeet.optimize.sites.tree import both_ways, tree
+from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 
 LINK = Link(latency=0.025, bandwidth=128_000)
 GRAPHS = {
@@ -137,7 +138,7 @@ def test_exhaustive_against_all_plans(seed: int) -> None:
         cheapest = min(
             seconds(priced(query, order, algorithms))
             for order in orders(query, head)
-            for algorithms in product(Algorithm, repeat=len(query.streams) - 1)
+            for algorithms in product(PUBLISHED, repeat=len(query.streams) - 1)
         )
         assert total(sequence) == pytest.approx(cheapest, rel=1e-9)
 
@@ -163,7 +164,7 @@ def test_results_of_the_same_streams_can_have_different_rates() -> None:
     query = SitesQuery(streams, GRAPHS["cycle"] | {(0, 4)}, Network(LINK))
     for head, sequence in enumerate(exhaustive(query).sequences):
         # On equal links it does not matter where results come out: each step has its own cheapest algorithm.
-        each = [[priced(query, order, (a,) * 4) for a in Algorithm] for order in orders(query, head)]
+        each = [[priced(query, order, (a,) * 4) for a in PUBLISHED] for order in orders(query, head)]
         cheapest = min(sum(min(steps[at][-1].total for steps in ways) for at in range(4)) for ways in each)
         assert total(sequence) == pytest.approx(cheapest, rel=1e-9)
 
@@ -203,7 +204,7 @@ def test_greedy_keeps_a_stream_with_its_algorithm() -> None:
     for _ in range(60):
         query = SitesQuery(drawn(rng), GRAPHS["full"], Network(LINK))
         first_steps = {
-            stream: min((priced(query, (0, stream), (a,))[0] for a in Algorithm), key=lambda s: s[-1].total)
+            stream: min((priced(query, (0, stream), (a,))[0] for a in PUBLISHED), key=lambda s: s[-1].total)
             for stream in (1, 2, 3)
         }
         stream, algorithm, _, work = min(first_steps.values(), key=lambda step: step[-1].total)
@@ -256,7 +257,7 @@ def tree_cost(query: SitesQuery, order: tuple[int, ...]) -> float:
         ways = []
         for home in (left.node, right.node):
             pairs = []
-            for algorithms in product(Algorithm, repeat=2):
+            for algorithms in product(PUBLISHED, repeat=2):
                 cost = 0.0
                 for first, second, algorithm in zip((left, right), (right, left), algorithms, strict=True):
                     cost += FORMULAS[algorithm](OneWayJoin(first, second, link, query.setting)).total

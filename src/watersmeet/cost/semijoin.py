@@ -1,15 +1,6 @@
 """What it costs to join streams that arrive at different nodes (Tran & Lee 2010, Appendix B).
 
-In a one-way join the arrivals of a first stream at node 1 look back into the window of a second stream at
-node 2. Six algorithms do this. They differ in where the results come out and in what travels:
-
-    SP-S    at node 1   every row of the second stream
-    SP-D    at node 2   every row of the first stream
-    SM-S1   at node 1   the keys of the first stream, then the rows of the second that have one of them
-    SM-S2   at node 1   the same, but node 1 remembers the keys it has asked for and node 2 keeps them current
-    SM-D1   at node 2   the rows of the first stream whose key the second has, as far as node 1 was told
-    SM-D2   at node 2   keys there, matching keys back, then the rows that have one of them
-
+The algorithms are those of `plan.sites.algorithm`: six of the paper, and three of them with Bloom filters.
 Costs are seconds of work per second of arrivals, summed over links and nodes. A link may well be asked for
 more than a second of work per second: it is then too slow for the streams, whichever algorithm is best.
 """
@@ -18,25 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from watersmeet.cost.site import DEFAULT, Link, Setting, SiteStream, Work
-
-
-class Algorithm(Enum):
-    """The six ways to compute a one-way join; of equally cheap ones the first is taken."""
-
-    SP_S = "SP-S"
-    SP_D = "SP-D"
-    SM_S1 = "SM-S1"
-    SM_S2 = "SM-S2"
-    SM_D1 = "SM-D1"
-    SM_D2 = "SM-D2"
-
-    @property
-    def at_source(self) -> bool:
-        """Whether results come out where the arriving rows are, not where the window is."""
-        return self in (Algorithm.SP_S, Algorithm.SM_S1, Algorithm.SM_S2)
+from watersmeet.plan.sites.algorithm import Algorithm
+from watersmeet.plan.sites.bloom import ONE_FILTER, SLICE_FILTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +162,51 @@ def sm_d2(join: OneWayJoin) -> Work:
     )
 
 
+def sm_s1_bloom(join: OneWayJoin) -> Work:
+    """SM-S1 with the keys in a filter: every row of the window is tried, and a few too many are sent."""
+    first, second, c = join.first, join.second, join.setting.constants
+    share = _passing(survival(second, first), ONE_FILTER.false_positives)
+    shipped = join.batch2 * share
+    return Work(
+        join.ship(join.keys1 * ONE_FILTER.bytes, shipped * second.full, c.message if shipped else 0.0),
+        (first.rate + second.rate) * c.insert
+        + (second.held * c.hashing + shipped * c.insert) / join.setting.tick
+        + first.rate * c.probe * second.held * share,
+    )
+
+
+def sm_d1_bloom(join: OneWayJoin) -> Work:
+    """SM-D1 with one filter per tick: a head is tried against all filters of a window."""
+    first, second, c = join.first, join.second, join.setting.constants
+    filters = second.window / join.setting.tick
+    left = _passing(survival(first, second), SLICE_FILTER.any_false(filters))
+    return Work(
+        join.ship(join.batch1 * left * first.full, join.keys2 * SLICE_FILTER.bytes),
+        first.rate * (c.insert + c.hashing * filters)
+        + first.rate * left * c.probe * second.held
+        + second.rate * (c.insert + c.hashing),
+    )
+
+
+def sm_d2_bloom(join: OneWayJoin) -> Work:
+    """SM-D2 with filters in both directions."""
+    first, second, c = join.first, join.second, join.setting.constants
+    left = _passing(survival(first, second), ONE_FILTER.false_positives)
+    back = min(join.window_keys, join.keys1 * survival(first, second)) * ONE_FILTER.bytes
+    return Work(
+        join.ship(join.keys1 * ONE_FILTER.bytes, back, join.batch1 * left * first.full),
+        first.rate * (c.insert + c.hashing)
+        + second.held * c.hashing / join.setting.tick
+        + first.rate * left * c.probe * second.held
+        + second.rate * c.update,
+    )
+
+
+def _passing(share: float, false: float) -> float:
+    """What passes a filter, where a share should."""
+    return share + (1 - share) * false
+
+
 FORMULAS: Mapping[Algorithm, Callable[[OneWayJoin], Work]] = {
     Algorithm.SP_S: sp_s,
     Algorithm.SP_D: sp_d,
@@ -193,6 +214,9 @@ FORMULAS: Mapping[Algorithm, Callable[[OneWayJoin], Work]] = {
     Algorithm.SM_S2: sm_s2,
     Algorithm.SM_D1: sm_d1,
     Algorithm.SM_D2: sm_d2,
+    Algorithm.SM_S1_BLOOM: sm_s1_bloom,
+    Algorithm.SM_D1_BLOOM: sm_d1_bloom,
+    Algorithm.SM_D2_BLOOM: sm_d2_bloom,
 }
 
 

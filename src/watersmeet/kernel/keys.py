@@ -47,6 +47,10 @@ class Keys:
     hashes: Any
     encoded: ByteStrings | None
 
+    def take(self, rows: Any) -> Keys:
+        """The keys at these positions."""
+        return Keys(self.hashes[rows], None if self.encoded is None else self.encoded.take(rows))
+
 
 def encode_keys(columns: list[pa.Array]) -> Keys:
     """Hash and encode key columns that hold no null.

@@ -51,10 +51,8 @@ class Rows:
 
     def take(self, rows: Any) -> Rows:
         """Some of the rows, by number."""
-        encoded = None if self.keys.encoded is None else self.keys.encoded.take(rows)
         ends = None if self.ends is None else self.ends[rows]
-        keys = Keys(self.keys.hashes[rows], encoded)
-        return Rows(keys, self.times[rows], self.columns.take(pa.array(rows)), ends)
+        return Rows(self.keys.take(rows), self.times[rows], self.columns.take(pa.array(rows)), ends)
 
 
 @dataclass(frozen=True, slots=True)

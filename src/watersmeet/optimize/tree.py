@@ -33,6 +33,16 @@ def largest_key_first(query: JoinQuery) -> Operator:
     )
 
 
+def operator_over(query: JoinQuery, inputs: Sequence[Part]) -> Operator:
+    """Operators over inputs that stay as they are, those with the largest key first; without conditions."""
+    parts = list(inputs)
+    while groups := _groups(query, parts):
+        parts = merged(parts, max(groups, key=lambda group: (len(group[0]), len(group[1]))))
+    if len(parts) == 1 and isinstance(parts[0], Operator):
+        return parts[0]
+    return Operator(tuple(parts), (), frozenset(range(1, len(parts))), ())
+
+
 def grown(query: JoinQuery, choose: Callable[[list[Group]], Group]) -> Operator:
     """A tree that grows from the leaves, by the group chosen at every step."""
     parts: list[Part] = [Source(stream) for stream in range(len(query.streams))]

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from watersmeet.cost.semijoin import FORMULAS, Algorithm, OneWayJoin, output
+from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
 from watersmeet.cost.site import DEFAULT, HERE, Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
+from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +129,14 @@ class SitesQuery:
         joins: Pairs of stream numbers.
         network: What lies between the nodes.
         setting: How streams are processed.
+        algorithms: Those to choose from.
     """
 
     streams: tuple[SiteStream, ...]
     joins: frozenset[tuple[int, int]]
     network: Network
     setting: Setting = DEFAULT
+    algorithms: tuple[Algorithm, ...] = PUBLISHED
 
     def __post_init__(self) -> None:
         """Refuse pairs of no streams, and streams that no chain of joins links to the others."""
@@ -176,12 +179,12 @@ class SitesQuery:
         return replace(current, distinct=keys)
 
     def steps(self, current: SiteStream, done: frozenset[int], stream: int) -> list[Step]:
-        """The six ways to join this stream with the results so far."""
+        """The ways to join this stream with the results so far."""
         first, second = self.towards(current, done, stream), self.streams[stream]
         join = OneWayJoin(first, second, self.network.between(first.node, second.node), self.setting)
         return [
-            Step(stream, algorithm, first.node if algorithm.at_source else second.node, formula(join))
-            for algorithm, formula in FORMULAS.items()
+            Step(stream, how, first.node if how.at_source else second.node, FORMULAS[how](join))
+            for how in self.algorithms
         ]
 
     def after(self, current: SiteStream, done: frozenset[int], step: Step) -> SiteStream:

@@ -88,12 +88,12 @@ def _one_way(
     """The cheapest algorithm together with bringing its results home."""
     join = OneWayJoin(first, second, query.network.between(first.node, second.node), query.setting)
     choices = []
-    for algorithm, formula in FORMULAS.items():
+    for algorithm in query.algorithms:
         node = first.node if algorithm.at_source else second.node
         brought = Work()
         if home is not None:
             results = output(first, second, node)
             size = results.rate * query.setting.tick * results.full
             brought = Work(query.setting.shipping(query.network.between(node, home), size))
-        choices.append((Step(stream, algorithm, node, formula(join)), brought))
+        choices.append((Step(stream, algorithm, node, FORMULAS[algorithm](join)), brought))
     return min(choices, key=lambda choice: (choice[0].work + choice[1]).total)

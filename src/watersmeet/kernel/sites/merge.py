@@ -1,0 +1,88 @@
+"""Where rows begin their way: put in the order of time, so that all that follows may rely on it.
+
+A stream's rows come in some disorder from one sender; intermediate results come from the two directions of a
+join. Either way rows are held until every sender has promised that nothing before them will come.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from watersmeet.kernel.sites.held import Held
+from watersmeet.kernel.sites.packet import END, START, TIME, USABLE, Packet, chosen, rows_packet, times
+from watersmeet.kernel.sites.part import Sent
+
+
+class Merge:
+    """A part that sends on rows in the order of their times.
+
+    Attributes:
+        late: Rows that came after the promise that none like them would come; they are dropped.
+    """
+
+    def __init__(self, senders: Sequence[str], *, ordered: bool = True) -> None:
+        """Nothing has come yet.
+
+        Args:
+            senders: Who sends rows.
+            ordered: Whether rows wait for the watermark; without it they go on at once, in any order.
+        """
+        self.watermarks = dict.fromkeys(senders, START)
+        self.ordered = ordered
+        self.held = Held()
+        self.sent = START
+        self.late = 0
+        self.work: Counter[str] = Counter()
+
+    def receive(self, port: str, sender: str, packet: Packet) -> Iterator[Sent]:  # noqa: ARG002
+        """Take rows; yields those that nothing can precede any more."""
+        rows = packet.rows
+        if rows is not None:
+            late = times(rows) <= self.watermarks[sender]
+            if late.any():
+                self.late += int(late.sum())
+                rows = chosen(rows, ~late)
+        self.watermarks[sender] = max(self.watermarks[sender], packet.watermark)
+        promise = min(self.watermarks.values())
+        if self.ordered:
+            self.held.add(rows)
+            rows = self.held.take(promise) if promise > self.sent else None
+        if promise > self.sent or (rows is not None and rows.num_rows):
+            self.sent = promise
+            yield "out", _usable(rows, promise)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can happen."""
+        return self.sent >= END
+
+    def save(self) -> dict[str, Any]:
+        """All state."""
+        return self.held.save("held") | {"merge": (dict(self.watermarks), self.sent, self.late)}
+
+    def restore(self, kept: dict[str, Any]) -> None:
+        """Take back the state."""
+        self.held.restore("held", kept)
+        self.watermarks, self.sent, self.late = kept["merge"]
+
+
+def _usable(rows: pa.RecordBatch | None, promise: int) -> Packet:
+    """The rows that can join, and where all are counted the times of all."""
+    if rows is None or USABLE not in rows.schema.names:
+        return rows_packet(rows, promise)
+    joining = chosen(rows, rows.column(USABLE).to_numpy(zero_copy_only=False)).drop_columns([USABLE])
+    counted = {"times": rows.select([TIME])} if rows.num_rows else {}
+    return Packet(promise, {**rows_packet(joining, promise).tables, **counted})
+
+
+def newest(rows_times: Any, lateness: int, before: int) -> int:
+    """The watermark of a stream after rows of these times: rows that are late by no more are still in time.
+
+    >>> newest(np.array([100, 250, 170]), lateness=50, before=90)
+    199
+    """
+    return max(before, int(rows_times.max()) - lateness - 1) if len(rows_times) else before

@@ -1,0 +1,139 @@
+"""Rows of every stream take their own way through the windows of the others (Tran & Lee 2010, Sect. 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from watersmeet.plan.plan import FOREVER_US
+from watersmeet.plan.sites.algorithm import Algorithm
+from watersmeet.plan.sites.columns import final_columns, step_between
+from watersmeet.plan.sites.step import Step
+from watersmeet.plan.sites.wiring import (
+    RESULTS,
+    FarSpec,
+    MergeSpec,
+    NearSpec,
+    ProbeSpec,
+    WindowSpec,
+    Wiring,
+    WiringBuilder,
+)
+from watersmeet.query import JoinQuery, RowWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """The next stream, and how it is joined."""
+
+    stream: int
+    algorithm: Algorithm
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Per stream, as head, the hops its rows take."""
+
+    hops: tuple[tuple[Hop, ...], ...]
+
+    def wiring(self, query: JoinQuery, sites: Sequence[str]) -> Wiring:
+        """The parts that compute it, for streams at these sites."""
+        building = Building(query, sites)
+        for head, hops in enumerate(self.hops):
+            source, site = building.sources[head], sites[head]
+            done: tuple[int, ...] = (head,)
+            for number, hop in enumerate(hops):
+                # A combination is found by its last row; of equal times the later stream's row is the last.
+                step = step_between(query, done, (hop.stream,), ties=hop.stream < head, ends=False)
+                source, site = building.join(
+                    f"{query.names[head]}.{number + 1}", source, site, hop.algorithm, step, hop.stream
+                )
+                done = (*done, hop.stream)
+            building.wires.connect(source, "out", RESULTS, "")
+        return building.wires.finish(final_columns(query))
+
+
+@dataclass(slots=True)
+class Building:
+    """A wiring of one-way joins in the making.
+
+    Attributes:
+        query: What is joined.
+        sites: Where streams arrive.
+        wires: The parts and edges so far.
+        sources: The parts that send the rows of each stream, in order.
+    """
+
+    query: JoinQuery
+    sites: Sequence[str]
+    wires: WiringBuilder = field(default_factory=WiringBuilder)
+    sources: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Add sources and windows."""
+        for stream, site in enumerate(self.sites):
+            source = self.wires.add(MergeSpec(f"source {self.query.names[stream]}", site, stream))
+            self.sources.append(source)
+            self.window(f"window {self.query.names[stream]}", site, source, stream)
+
+    def limits(self, stream: int) -> tuple[int, int | None]:
+        """How long rows of a stream live, and how many of them at a time."""
+        reach, window = self.query.reaches[stream], self.query.streams[stream].window
+        return FOREVER_US if reach is None else reach, window.count if isinstance(window, RowWindow) else None
+
+    def window(self, name: str, site: str, source: str, stream: int) -> str:
+        """Add a window of a stream at a site."""
+        self.wires.add(WindowSpec(name, site, *self.limits(stream)))
+        self.wires.connect(source, "out", name, "in")
+        return name
+
+    def join(
+        self, name: str, heads: str, site: str, algorithm: Algorithm, step: Step, stream: int
+    ) -> tuple[str, str]:
+        """Add a one-way join of heads at a site with a stream; who sends the results, and where that is."""
+        home, window = self.sites[stream], f"window {self.query.names[stream]}"
+        source = self.sources[stream]
+        return self.one_way(
+            name, heads, site, algorithm, step, Remote(home, window, source, *self.limits(stream))
+        )
+
+    def one_way(
+        self, name: str, heads: str, site: str, algorithm: Algorithm, step: Step, remote: Remote
+    ) -> tuple[str, str]:
+        """Add a one-way join of heads at a site with any window."""
+        wires = self.wires
+        if algorithm in (Algorithm.SP_S, Algorithm.SP_D):
+            window, place = remote.window, remote.site
+            if algorithm is Algorithm.SP_S and site != remote.site:
+                place = site
+                window = wires.add(WindowSpec(f"copy for {name}", site, remote.reach, remote.count))
+                wires.connect(remote.source, "out", window, "in")
+            wires.add(ProbeSpec(name, place, step, window))
+            wires.connect(heads, "out", name, "heads")
+            wires.connect(window, "out", name, "window")
+            return name, place
+        near, far = f"{name} near", f"{name} far"
+        wires.add(NearSpec(near, site, step, algorithm, remote.reach, remote.count))
+        wires.add(FarSpec(far, remote.site, step, algorithm, remote.window))
+        wires.connect(heads, "out", near, "heads")
+        wires.connect(remote.window, "out", far, "window")
+        # One way back for everything, so that an answer never overtakes a change.
+        wires.connect(far, "answer", near, "answer")
+        if algorithm in (Algorithm.SM_D1, Algorithm.SM_D1_BLOOM):
+            wires.connect(near, "rows", far, "rows")
+        else:
+            wires.connect(near, "ask", far, "ask")
+            if not algorithm.at_source:
+                wires.connect(near, "rows", far, "rows")
+        return (near, site) if algorithm.at_source else (far, remote.site)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A window that heads look into: where it is, who feeds it, and how long its rows live."""
+
+    site: str
+    window: str
+    source: str
+    reach: int
+    count: int | None = None

@@ -1,0 +1,223 @@
+"""A join between simulated sites, driven event by event.
+
+Rows arrive at their sites, sites process them and send messages, messages arrive over links. Everything
+happens at instants of a simulated clock in microseconds; the same seed gives the same run. A site that
+stops keeps its state as it was after the last thing it did, and whatever comes meanwhile waits: that is
+what the host on Spark does.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+
+import pyarrow as pa
+import simpy
+
+from watersmeet.kernel.sites.node import Addressed, Node, Outcome
+from watersmeet.kernel.sites.packet import decode, encode, times
+from watersmeet.plan.sites.wiring import MergeSpec, Wiring
+from watersmeet.sim.link import SECOND, Link, LinkModel, Links, Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Rows of a stream come to their site.
+
+    Attributes:
+        at: When, microseconds.
+        stream: Which stream.
+        rows: The rows; None for none.
+        watermark: No row up to this time will come any more.
+    """
+
+    at: int
+    stream: int
+    rows: pa.RecordBatch | None
+    watermark: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A site that stops for a while, in microseconds."""
+
+    site: str
+    begin: int
+    end: int
+
+
+Process = Generator[simpy.Event, None, None]
+# How many bytes a message has.
+Size = Callable[[list[Addressed]], int]
+
+
+def encoded_size(packets: list[Addressed]) -> int:
+    """As the mailbox writes it."""
+    return len(encode([(str(number), packet) for number, packet in packets]))
+
+
+@dataclass(slots=True)
+class Measured:
+    """What a simulation saw.
+
+    Attributes:
+        results: The results, in the order they came about.
+        emitted: Per block of results when it came about, microseconds.
+        traffic: What went from site to site.
+        work: Elementary operations per site.
+        late: Per stream the rows that came too late.
+        finished: When the last thing happened, microseconds.
+    """
+
+    results: list[pa.RecordBatch] = field(default_factory=list)
+    emitted: list[int] = field(default_factory=list)
+    traffic: dict[tuple[str, str], Traffic] = field(default_factory=dict)
+    work: dict[str, Counter[str]] = field(default_factory=dict)
+    late: dict[int, int] = field(default_factory=dict)
+    finished: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many results there are."""
+        return sum(batch.num_rows for batch in self.results)
+
+    def latencies(self) -> list[float]:
+        """Seconds from the last row of every result to the result."""
+        return [
+            (at - time) / SECOND
+            for at, batch in zip(self.emitted, self.results, strict=True)
+            for time in times(batch).tolist()
+        ]
+
+
+class Simulation:
+    """Sites and links at work."""
+
+    def __init__(
+        self,
+        wiring: Wiring,
+        links: Links,
+        *,
+        seed: int = 0,
+        size: Size = encoded_size,
+        outages: Iterable[Outage] = (),
+        through_bytes: bool = False,
+    ) -> None:
+        """Empty sites.
+
+        Args:
+            wiring: What runs where.
+            links: How the link between two sites behaves.
+            seed: For all that is random.
+            size: How many bytes a message has.
+            outages: When sites stop.
+            through_bytes: Whether messages are really encoded and decoded.
+        """
+        self.wiring = wiring
+        self.nodes = {site: Node(wiring, site) for site in wiring.sites}
+        self.measured = Measured()
+        self._environment = simpy.Environment()
+        self._size = size
+        self._through_bytes = through_bytes
+        self._links = {
+            pair: Link(links(*pair), Random(f"{seed} {pair}"), Traffic())  # noqa: S311
+            for pair in wiring.links()
+        }
+        self._outages = list(outages)
+        self._waiting: dict[str, deque[Callable[[Node], Outcome]]] = {site: deque() for site in wiring.sites}
+        self._sites = {
+            part.stream: part.site
+            for part in wiring.parts
+            if isinstance(part, MergeSpec) and part.stream is not None
+        }
+
+    @property
+    def now(self) -> int:
+        """The time, microseconds."""
+        return int(self._environment.now)
+
+    def run(self, arrivals: Iterable[Arrival], progress: Callable[[int], None] | None = None) -> Measured:
+        """Let everything happen.
+
+        Args:
+            arrivals: Rows as they arrive, in the order of time.
+            progress: Told the time, microseconds, whenever rows arrive.
+        """
+        for outage in self._outages:
+            self._environment.process(self._restart(outage))
+        self._environment.process(self._arrive(arrivals, progress))
+        self._environment.run()
+        self.measured.finished = self.now
+        self.measured.traffic = {pair: link.traffic for pair, link in self._links.items()}
+        for site, node in self.nodes.items():
+            self.measured.work[site] = node.work
+            self.measured.late |= node.late
+        return self.measured
+
+    def _arrive(self, arrivals: Iterable[Arrival], progress: Callable[[int], None] | None) -> Process:
+        for arrival in arrivals:
+            yield self._environment.timeout(arrival.at - self.now)
+            site = self._sites[arrival.stream]
+            self._at(site, partial(_take_rows, arrival))
+            if progress is not None:
+                progress(arrival.at)
+
+    def _at(self, site: str, act: Callable[[Node], Outcome]) -> None:
+        """Do something at a site, now or when it is back, in the order it came up."""
+        self._waiting[site].append(act)
+        now = self.now
+        if not any(outage.site == site and outage.begin <= now < outage.end for outage in self._outages):
+            self._catch_up(site)
+
+    def _catch_up(self, site: str) -> None:
+        while self._waiting[site]:
+            self._send(site, self._waiting[site].popleft()(self.nodes[site]))
+
+    def _restart(self, outage: Outage) -> Process:
+        """Memory is lost; what was saved comes back."""
+        yield self._environment.timeout(outage.begin)
+        kept = pickle.dumps(self.nodes[outage.site].save())
+        fresh = Node(self.wiring, outage.site)
+        fresh.restore(pickle.loads(kept))  # noqa: S301
+        self.nodes[outage.site] = fresh
+        yield self._environment.timeout(outage.end - outage.begin)
+        self._catch_up(outage.site)
+
+    def _send(self, site: str, outcome: Outcome) -> None:
+        now = self.now
+        for rows in outcome.results:
+            self.measured.results.append(rows)
+            self.measured.emitted.append(now)
+        for receiver, packets in outcome.messages.items():
+            link = self._links[site, receiver]
+            size = self._size(packets)
+            link.traffic.messages += 1
+            link.traffic.packets += len(packets)
+            link.traffic.rows += sum(packet.rows.num_rows for _, packet in packets if packet.rows is not None)
+            link.traffic.bytes += size
+            self._environment.process(self._deliver(receiver, packets, link.arrival(now, size)))
+
+    def _deliver(self, receiver: str, packets: list[Addressed], at: int) -> Process:
+        yield self._environment.timeout(at - self.now)
+        if self._through_bytes:
+            message = encode([(str(number), packet) for number, packet in packets])
+            packets = [(int(number), packet) for number, packet in decode(message)]
+        self._at(receiver, lambda node: node.on_packets(packets))
+
+
+def _take_rows(arrival: Arrival, node: Node) -> Outcome:
+    return node.on_rows(arrival.stream, arrival.rows, arrival.watermark)
+
+
+def same_links(model: LinkModel) -> Links:
+    """The same behaviour between all sites."""
+    return lambda _one, _other: model
+
+
+def links_by_pair(models: Mapping[tuple[str, str], LinkModel]) -> Links:
+    """A behaviour for each pair of sites, whatever the direction."""
+    return lambda one, other: models[(one, other) if (one, other) in models else (other, one)]
