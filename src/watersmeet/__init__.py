@@ -8,6 +8,7 @@ Example:
 """
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.query.network import Network, network
 from watersmeet.query.window import rows
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.metrics import metrics
@@ -21,12 +22,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Figure",
     "Frequencies",
+    "Network",
     "Query",
     "Statistics",
     "WatersmeetError",
     "__version__",
     "join",
     "metrics",
+    "network",
     "recommended_settings",
     "rows",
     "sql",

@@ -14,11 +14,19 @@ from watersmeet import __version__
 from watersmeet.demo import command as demo
 from watersmeet.errors import WatersmeetError
 from watersmeet.jobs import command as jobs
+from watersmeet.jobs.simulate import command as simulate
+from watersmeet.lab import command as lab
 
 AddParser = Callable[..., argparse.ArgumentParser]
 
 # In the order the help lists them.
-COMMANDS: tuple[Callable[[AddParser], None], ...] = (demo.register, jobs.register_run, jobs.register_explain)
+COMMANDS: tuple[Callable[[AddParser], None], ...] = (
+    demo.register,
+    jobs.register_run,
+    jobs.register_explain,
+    simulate.register,
+    lab.register,
+)
 
 WRONG_USE = 2
 STOPPED = 130

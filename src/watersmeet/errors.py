@@ -81,6 +81,10 @@ class DamagedMessage(WatersmeetError, RuntimeError):
     """A message between sites cannot be read."""
 
 
+class MailConflict(WatersmeetError, RuntimeError):
+    """A site has sent different mail under one number."""
+
+
 class DamagedRun(WatersmeetError, RuntimeError):
     """Stored state fails its checksum and cannot be used."""
 

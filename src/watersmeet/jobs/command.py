@@ -22,6 +22,7 @@ def register_run(add_parser: AddParser) -> None:
     parser = add_parser("run", help="run a job file", description=_RUN)
     parser.set_defaults(run=_run)
     parser.add_argument("job", type=Path, help="the job file, in TOML")
+    parser.add_argument("--site", help="run the parts of one site only; the others run elsewhere")
 
 
 def register_explain(add_parser: AddParser) -> None:
@@ -46,7 +47,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     job = read_job(arguments.job)
     try:
-        run_job(job, Console(highlight=False))
+        run_job(job, Console(highlight=False), arguments.site)
     except Interrupted as stopped:
         print("Stopped.", file=sys.stderr)
         return stopped.exit_code

@@ -7,6 +7,7 @@ schema = "id BIGINT, ts TIMESTAMP"
 time = "ts"
 window = "10 minutes"                 or { rows = 100, per_key = true }
 lateness = "30 seconds"
+site = "tokyo"                        where its rows arrive, if streams arrive at different places
 statistics = { rate = 100, distinct = 5000 }   what is known about it
 
 [query]
@@ -15,6 +16,10 @@ on = ["orders.id = payments.order_id"]     or sql = "SELECT ..."
 [planning]
 batch = "10 seconds"                  the event time of a batch, for predictions
 
+[network]                             what lies between sites
+latency = "25 ms"
+links = [{ between = ["tokyo", "oslo"], price = 0.09 }]
+
 [sink]
 format = "parquet"                    any format Spark writes as a stream, or "console"
 path = "results"
@@ -22,12 +27,13 @@ path = "results"
 [run]
 checkpoint = "checkpoint"
 trigger = "10 seconds"                or "available now"
+mailbox = "mail"                      a folder that all sites can reach
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -35,7 +41,10 @@ from typing import Any
 from watersmeet.errors import WatersmeetError
 from watersmeet.jobs.settings import InvalidJob, Table
 from watersmeet.optimize.planning import Planning
+from watersmeet.optimize.sites.wishes import SiteWishes
 from watersmeet.query import RowWindow, parse_duration
+from watersmeet.query.network import Network
+from watersmeet.query.network import network as make_network
 from watersmeet.spark.endpoints import Endpoint
 from watersmeet.stats.given import statistics
 
@@ -54,6 +63,7 @@ class StreamSettings:
     lateness: str
     max_future: str | None
     statistics: dict[str, Any]
+    site: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,14 @@ class Job:
     trigger: str | None
     cores: int | None
     spark: dict[str, str]
+    network: Network | None = None
+    site_wishes: SiteWishes = field(default_factory=SiteWishes)
+    mailbox: str | None = None
+
+    @property
+    def sites(self) -> list[str]:
+        """The sites of its streams."""
+        return sorted({stream.site for stream in self.streams if stream.site is not None})
 
 
 def read_job(path: Path) -> Job:
@@ -111,17 +129,24 @@ def _job(root: Table, path: Path) -> Job:
     if sql is not None and cross:
         query.wrong('"cross" belongs to "on"; in SQL write CROSS JOIN')
     query.refuse_others()
-    planning = _planning(root.table("planning"), streams)
+    planning, wishes = _planning(root.table("planning"), streams)
     sink_table = root.table("sink", needed=True)
     sink = _endpoint(sink_table, path.parent) if sink_table.given else Endpoint("console", None, {})
     sink_table.refuse_others()
     run = root.table("run")
     checkpoint, trigger = run.text("checkpoint"), run.text("trigger")
-    if not checkpoint and sink.format != "console":
-        run.wrong('"checkpoint" is missing: without one a job cannot go on after a stop')
     if trigger is not None and trigger != AVAILABLE_NOW:
         _duration(run, "trigger", trigger)
     cores, spark = run.number("cores"), run.options("spark")
+    mailbox = run.text("mailbox")
+    network = _network(root.table("network"))
+    sited = any(stream.site is not None for stream in streams)
+    if not checkpoint and (sited or sink.format != "console"):
+        run.wrong('"checkpoint" is missing: without one a job cannot go on after a stop')
+    if sited and not mailbox:
+        run.wrong('"mailbox" is missing: sites exchange messages through a folder all of them can reach')
+    if mailbox and not sited:
+        run.wrong('there is a "mailbox", but no stream has a site')
     run.refuse_others()
     root.refuse_others()
     return Job(
@@ -138,6 +163,9 @@ def _job(root: Table, path: Path) -> Job:
         trigger,
         cores,
         spark,
+        network,
+        wishes,
+        _located(mailbox, path.parent) if mailbox else None,
     )
 
 
@@ -154,6 +182,7 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
             stream.text("lateness") or "0 seconds",
             stream.text("max_future") or "1 day",
             stream.raw("statistics") or {},
+            stream.text("site"),
         )
         for what, value in (("lateness", settings.lateness), ("max_future", settings.max_future)):
             if value is not None and value != "none":
@@ -165,11 +194,13 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
     return tuple(found)
 
 
-def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> Planning:
-    """What is known about the streams, and how to choose a plan."""
+def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> tuple[Planning, SiteWishes]:
+    """What is known about the streams, and how to choose a plan, in one place and between sites."""
     batch, conditions = table.text("batch"), table.raw("conditions")
     wishes = {"optimizer": table.text("optimizer"), "cost_model": table.text("cost_model")}
     budget, adaptive = table.number("budget"), table.raw("adaptive")
+    between = {"method": table.text("method"), "optimizer": table.text("site_optimizer")}
+    groups: dict[str, Any] = {"partition": table.text("partition"), "groups": table.number("groups")}
     table.refuse_others()
     if batch is not None:
         _duration(table, "batch", batch)
@@ -178,10 +209,31 @@ def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> Planning:
     given |= {"adaptive": table.flag("adaptive")} if adaptive is not None else {}
     try:
         known = {one.name: one.statistics for one in streams if one.statistics}
-        return Planning(statistics(known, conditions=conditions, batch=batch), **given)
+        wished = {name: value for name, value in (between | groups).items() if value is not None}
+        return Planning(statistics(known, conditions=conditions, batch=batch), **given), SiteWishes(**wished)
     except (WatersmeetError, ValueError, AttributeError) as error:
         table.wrong(str(error).replace("\n", " "))
-        return Planning()
+        return Planning(), SiteWishes()
+
+
+def _network(table: Table) -> Network | None:
+    """The links between sites; each names the two it is between."""
+    if not table.given:
+        return None
+    general = {name: table.raw(name) for name in ("latency", "bandwidth", "price")}
+    links: dict[tuple[str, str], Any] = {}
+    for link in table.raw("links") or ():
+        between = link.get("between") if isinstance(link, dict) else None
+        if not isinstance(between, list) or len(between) != 2:
+            table.wrong('every link must say between = ["tokyo", "oslo"]')
+            continue
+        links[between[0], between[1]] = {name: value for name, value in link.items() if name != "between"}
+    table.refuse_others()
+    try:
+        return make_network(**general, links=links or None)
+    except WatersmeetError as error:
+        table.wrong(str(error).replace("\n", " "))
+        return None
 
 
 def _endpoint(table: Table, folder: Path) -> Endpoint:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from watersmeet.errors import choices
 from watersmeet.jobs.job import AVAILABLE_NOW, Job, StreamSettings
 from watersmeet.jobs.settings import InvalidJob
+from watersmeet.jobs.sites import run_sites
 from watersmeet.query.duration import parse_duration
 from watersmeet.spark.api import join, sql, stream
-from watersmeet.spark.endpoints import read_stream, write_stream
+from watersmeet.spark.endpoints import Endpoint, read_stream, typed_stream, write_stream
 from watersmeet.spark.query import Query
 from watersmeet.spark.session import spark_session, workspace
 from watersmeet.terminal.interrupts import interrupts
@@ -33,8 +35,13 @@ def explain_job(job: Job, *, verbose: bool = False, form: str = "text") -> str:
         return _query(job, spark).explain(verbose=verbose, form=form)
 
 
-def run_job(job: Job, console: Console) -> None:
+def run_job(job: Job, console: Console, site: str | None = None) -> None:
     """Run a job until it ends.
+
+    Args:
+        job: The job.
+        console: Where to tell about it.
+        site: The site to run, of a job whose streams arrive at several; None runs all.
 
     Raises:
         watersmeet.terminal.interrupts.Interrupted: Somebody stopped it; it can go on later.
@@ -46,11 +53,14 @@ def run_job(job: Job, console: Console) -> None:
         to_the_end = job.trigger == AVAILABLE_NOW
         spark = at_the_end.enter_context(spark_session(folder, job.cores, job.spark, brief=to_the_end))
         interrupted.check()
-        query = _query(job, spark)
+        query = _query(job, spark, site)
         console.print(Text(query.explain()), soft_wrap=True)
+        if job.sites:
+            run_sites(job, query, _sink(job, console), console, interrupted, site)
+            return
         running = write_stream(
             query.to_dataframe(),
-            partial(_print_rows, console) if job.sink.format == "console" else job.sink,
+            _sink(job, console),
             name=job.name,
             checkpoint=job.checkpoint or str(folder / "checkpoint"),
             every=None if job.trigger is None or to_the_end else parse_duration(job.trigger),
@@ -64,18 +74,34 @@ def run_job(job: Job, console: Console) -> None:
         )
 
 
-def _query(job: Job, spark: Any) -> Query:
-    streams = {settings.name: _stream(job, settings, spark) for settings in job.streams}
+def _sink(job: Job, console: Console) -> Endpoint | Callable[[Any, int], None]:
+    return partial(_print_rows, console) if job.sink.format == "console" else job.sink
+
+
+def _query(job: Job, spark: Any, site: str | None = None) -> Query:
+    if site is not None and site not in job.sites:
+        raise InvalidJob(
+            f'there is no site "{site}"',
+            f"the streams arrive at {choices(job.sites) or 'no sites at all'}.",
+            "name one of those, or run the whole job without --site.",
+        )
+    streams = {settings.name: _stream(job, settings, spark, site) for settings in job.streams}
     if job.sql is not None:
         query = sql(job.sql, streams, buckets=job.buckets)
     else:
         query = join(*streams.values(), on=job.on, select=job.select, cross=job.cross, buckets=job.buckets)
-    return Query.of(query.query, job.buckets, job.planning)
+    return Query.of(query.query, job.buckets, job.planning, job.network, job.site_wishes)
 
 
-def _stream(job: Job, settings: StreamSettings, spark: Any) -> Any:
-    """A stream with its settings; in SQL, a DataFrame will do where the file names no time."""
-    df = read_stream(spark, settings.name, settings.source, settings.schema)
+def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) -> Any:
+    """A stream with its settings; in SQL, a DataFrame will do where the file names no time.
+
+    A stream of another site need not be readable here: its types are all that is needed of it.
+    """
+    if site not in (None, settings.site) and settings.schema is not None:
+        df = typed_stream(spark, settings.name, settings.schema)
+    else:
+        df = read_stream(spark, settings.name, settings.source, settings.schema)
     if settings.time is not None:
         return stream(
             settings.name,
@@ -84,6 +110,7 @@ def _stream(job: Job, settings: StreamSettings, spark: Any) -> Any:
             window=settings.window,
             lateness=settings.lateness,
             max_future=None if settings.max_future == "none" else settings.max_future,
+            site=settings.site,
         )
     if job.sql is not None:
         return df

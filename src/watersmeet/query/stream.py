@@ -12,6 +12,7 @@ from watersmeet.query.duration import describe_duration, to_us
 from watersmeet.query.window import RowWindow, Window
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 # The column a join adds to its result: when the last row of a combination came alive.
 RESULT_TIME = "result_time"
 _RESERVED = (RESULT_TIME,)
@@ -48,6 +49,7 @@ class Stream:
         max_future: Rows further ahead of the clock than this are set aside, since one of them would
             move the watermark past everything; None trusts every timestamp.
         source: The rows themselves, a DataFrame; nothing in this layer looks inside.
+        site: Where its rows arrive; None where that does not matter.
 
     >>> s = Stream("a", (Column("k", "int"), Column("ts", "timestamp")), "ts", timedelta(seconds=5))
     >>> s.lateness_us
@@ -61,6 +63,7 @@ class Stream:
     lateness: timedelta = timedelta(0)
     max_future: timedelta | None = timedelta(days=1)
     source: Any = field(default=None, compare=False, repr=False)
+    site: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a stream that could never be joined."""
@@ -76,6 +79,8 @@ class Stream:
                 "the result has columns of that kind already.",
                 "choose another name.",
             )
+        if self.site is not None:
+            refuse_unusable_site(self.site, f'stream "{self.name}"')
         _refuse_ambiguous_columns(self)
         time = self.column(self.time)
         if time.type != "timestamp":
@@ -134,6 +139,16 @@ class Stream:
             f'stream "{self.name}" has no column "{name}"',
             "",
             f"its columns are {choices(self.column_names)}.",
+        )
+
+
+def refuse_unusable_site(site: Any, of: str) -> None:
+    """Refuse a name that could not be a folder on every machine: messages to a site have one."""
+    if not isinstance(site, str) or not _SITE.fullmatch(site):
+        raise InvalidStream(
+            f"site {site!r} of {of} is not usable",
+            "messages to a site go through a folder of its name.",
+            "use letters, digits, - and _, at most 64 of them, not - first.",
         )
 
 

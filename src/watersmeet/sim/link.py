@@ -51,13 +51,25 @@ class LinkModel:
 
 @dataclass(slots=True)
 class Traffic:
-    """What went over a link."""
+    """What went over a link.
+
+    Attributes:
+        messages: How often something was sent.
+        promises: Messages among them that only say how far a stream is.
+        packets: What they were made of.
+        rows: Full rows in them, without keys and counts.
+        bytes: How long they were.
+        busy: Seconds they took, latency and bytes over bandwidth, added up.
+        transmission: The same without promises, which the papers do not send.
+    """
 
     messages: int = 0
+    promises: int = 0
     packets: int = 0
     rows: int = 0
     bytes: int = 0
     busy: float = 0.0
+    transmission: float = 0.0
 
 
 @dataclass(slots=True)
@@ -70,7 +82,7 @@ class Link:
     _free: int = 0
     _last: int = 0
 
-    def arrival(self, now: int, size: int) -> int:
+    def arrival(self, now: int, size: int, *, promise: bool = False) -> int:
         """When a message of this many bytes, ready now, is there."""
         begin = max(now, self._free)
         for down, up in self.model.failures:
@@ -79,7 +91,14 @@ class Link:
         self._free = begin + math.ceil(size / self.model.bandwidth * SECOND)
         delay = self.model.latency + self.random.uniform(0, self.model.jitter)
         self._last = max(self._last, self._free + math.ceil(delay * SECOND))
-        self.traffic.busy += self.model.latency + size / self.model.bandwidth
+        taken = self.model.latency + size / self.model.bandwidth
+        self.traffic.messages += 1
+        self.traffic.bytes += size
+        self.traffic.busy += taken
+        if promise:
+            self.traffic.promises += 1
+        else:
+            self.traffic.transmission += taken
         return self._last
 
 

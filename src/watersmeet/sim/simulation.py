@@ -18,9 +18,11 @@ from random import Random
 import pyarrow as pa
 import simpy
 
+from watersmeet.cost.site import Constants
 from watersmeet.kernel.sites.node import Addressed, Node, Outcome
 from watersmeet.kernel.sites.packet import decode, encode, times
 from watersmeet.plan.sites.wiring import MergeSpec, Wiring
+from watersmeet.sim.fixed_delay import FixedDelay, FixedRule
 from watersmeet.sim.link import SECOND, Link, LinkModel, Links, Traffic
 
 
@@ -60,12 +62,36 @@ def encoded_size(packets: list[Addressed]) -> int:
     return len(encode([(str(number), packet) for number, packet in packets]))
 
 
+def bare_size(packets: list[Addressed]) -> int:
+    """The values alone, as the papers count: tables without their headings, and 4 bytes per number."""
+    return sum(
+        sum(table.nbytes for table in packet.tables.values()) + 4 * len(packet.numbers)
+        for _, packet in packets
+    )
+
+
+# What to do with results, and when they came about.
+TakeResults = Callable[[pa.RecordBatch, int], None]
+
+# Of all that happens at one instant messages come first, then what fixed delays ask for, in this order.
+_PROBE, _REMOVE = 2, 3
+
+
+class _Afterwards(simpy.Event):
+    """Something that happens at an instant, after whatever else does."""
+
+    def __init__(self, environment: simpy.Environment, rank: int) -> None:
+        super().__init__(environment)
+        self._ok, self._value = True, None
+        environment.schedule(self, simpy.events.EventPriority(rank))
+
+
 @dataclass(slots=True)
 class Measured:
     """What a simulation saw.
 
     Attributes:
-        results: The results, in the order they came about.
+        results: The results, in the order they came about, unless somebody else took them.
         emitted: Per block of results when it came about, microseconds.
         traffic: What went from site to site.
         work: Elementary operations per site.
@@ -84,6 +110,22 @@ class Measured:
     def rows(self) -> int:
         """How many results there are."""
         return sum(batch.num_rows for batch in self.results)
+
+    @property
+    def transmission(self) -> float:
+        """Seconds all messages took but promises, whichever link they used (Tran & Lee 2010, S(x))."""
+        return sum(traffic.transmission for traffic in self.traffic.values())
+
+    def processing(self, constants: Constants) -> dict[str, float]:
+        """Seconds of work per site, from what elementary operations take (Tran & Lee 2010, Table 4)."""
+        return {
+            site: work["probe"] * constants.probe
+            + work["insert"] * constants.insert
+            # To insert and to expire is one constant in the paper.
+            + work["expire"] * (constants.update - constants.insert)
+            + work["hash"] * constants.hashing
+            for site, work in self.work.items()
+        }
 
     def latencies(self) -> list[float]:
         """Seconds from the last row of every result to the result."""
@@ -106,6 +148,8 @@ class Simulation:
         size: Size = encoded_size,
         outages: Iterable[Outage] = (),
         through_bytes: bool = False,
+        delay: FixedDelay | None = None,
+        take_results: TakeResults | None = None,
     ) -> None:
         """Empty sites.
 
@@ -116,6 +160,8 @@ class Simulation:
             size: How many bytes a message has.
             outages: When sites stop.
             through_bytes: Whether messages are really encoded and decoded.
+            delay: Fixed times to probe and to remove rows, instead of what sites promise each other.
+            take_results: Takes results, which are not kept then.
         """
         self.wiring = wiring
         self.nodes = {site: Node(wiring, site) for site in wiring.sites}
@@ -128,6 +174,9 @@ class Simulation:
             for pair in wiring.links()
         }
         self._outages = list(outages)
+        self._delay = delay
+        self._rule = None if delay is None else FixedRule(wiring)
+        self._take_results = take_results or self._keep
         self._waiting: dict[str, deque[Callable[[Node], Outcome]]] = {site: deque() for site in wiring.sites}
         self._sites = {
             part.stream: part.site
@@ -163,8 +212,23 @@ class Simulation:
             yield self._environment.timeout(arrival.at - self.now)
             site = self._sites[arrival.stream]
             self._at(site, partial(_take_rows, arrival))
+            if self._delay is not None and self._rule is not None:
+                self._environment.process(self._probe(self._rule, self._delay, arrival))
+                self._environment.process(self._remove(self._rule, self._delay, arrival))
             if progress is not None:
                 progress(arrival.at)
+
+    def _probe(self, rule: FixedRule, delay: FixedDelay, arrival: Arrival) -> Process:
+        yield self._environment.timeout(round(delay.probe * SECOND))
+        yield _Afterwards(self._environment, _PROBE)
+        for site, edge in rule.knowing[arrival.stream]:
+            self._at(site, partial(rule.assume, edge, arrival.watermark))
+
+    def _remove(self, rule: FixedRule, delay: FixedDelay, arrival: Arrival) -> Process:
+        yield self._environment.timeout(round(delay.removal * SECOND))
+        yield _Afterwards(self._environment, _REMOVE)
+        for site, edge, name in rule.windows[arrival.stream]:
+            self._at(site, partial(rule.remove, edge, name, arrival.watermark + 1))
 
     def _at(self, site: str, act: Callable[[Node], Outcome]) -> None:
         """Do something at a site, now or when it is back, in the order it came up."""
@@ -190,23 +254,29 @@ class Simulation:
     def _send(self, site: str, outcome: Outcome) -> None:
         now = self.now
         for rows in outcome.results:
-            self.measured.results.append(rows)
-            self.measured.emitted.append(now)
+            self._take_results(rows, now)
         for receiver, packets in outcome.messages.items():
             link = self._links[site, receiver]
             size = self._size(packets)
-            link.traffic.messages += 1
             link.traffic.packets += len(packets)
             link.traffic.rows += sum(packet.rows.num_rows for _, packet in packets if packet.rows is not None)
-            link.traffic.bytes += size
-            self._environment.process(self._deliver(receiver, packets, link.arrival(now, size)))
+            promise = not any(packet.tables or packet.numbers for _, packet in packets)
+            at = link.arrival(now, size, promise=promise)
+            self._environment.process(self._deliver(receiver, packets, at))
+
+    def _keep(self, rows: pa.RecordBatch, now: int) -> None:
+        self.measured.results.append(rows)
+        self.measured.emitted.append(now)
 
     def _deliver(self, receiver: str, packets: list[Addressed], at: int) -> Process:
         yield self._environment.timeout(at - self.now)
         if self._through_bytes:
             message = encode([(str(number), packet) for number, packet in packets])
             packets = [(int(number), packet) for number, packet in decode(message)]
-        self._at(receiver, lambda node: node.on_packets(packets))
+        self._at(receiver, partial(self._take_packets, packets))
+
+    def _take_packets(self, packets: list[Addressed], node: Node) -> Outcome:
+        return node.on_packets(packets if self._rule is None else self._rule.held_back(packets))
 
 
 def _take_rows(arrival: Arrival, node: Node) -> Outcome:

@@ -162,20 +162,26 @@ def _count_keys(plan: Plan, key: Key, prepared: list[DataFrame], found: list[_Me
     if not members:
         return
     parts = max(1, max(found[stream].distinct[key] for stream in members) // _COUNTED_KEYS)
+    # Of frequent keys the value itself is kept: rows can be told by it. Keys of several columns have none.
     counts = {
-        stream: prepared[stream].groupBy(_hash(plan, key, stream).alias("hash")).count() for stream in members
+        stream: prepared[stream]
+        .groupBy(_hash(plan, key, stream).alias("hash"))
+        .agg(F.count(F.lit(1)).alias("count"), F.first(_column(plan, key[0], stream)).alias("value"))
+        for stream in members
     }
-    frequent = {
-        row["hash"]
+    often = [
+        row
         for stream in members
         for row in counts[stream].filter(F.col("count") >= found[stream].rows / _FREQUENT).collect()
-    }
+    ]
+    frequent = frozenset(row["hash"] for row in often)
+    behind = {row["hash"]: row["value"] for row in often} if len(key) == 1 else {}
     for stream in members:
         listed = F.col("hash").isin(list(frequent)) | (F.pmod(F.col("hash"), F.lit(parts)) == 0)
-        rows: list[Any] = counts[stream].filter(listed).collect()
+        rows: list[Any] = counts[stream].filter(listed).select("hash", "count").collect()
         shares = {row["hash"]: row["count"] / found[stream].rows for row in rows}
         name = key_names(plan.query, key, stream)[0]
-        found[stream].frequencies[name] = Frequencies(shares, 1.0, 1 / parts, frozenset(frequent))
+        found[stream].frequencies[name] = Frequencies(shares, 1.0, 1 / parts, frequent, behind)
 
 
 def _time(plan: Plan, stream: int) -> str:

@@ -11,6 +11,7 @@ from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize.planning import Planning
 from watersmeet.query import Column, RowWindow, Stream, parse_duration
 from watersmeet.query.join import On, join_query
+from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
@@ -30,6 +31,7 @@ def stream(
     window: str | timedelta | RowWindow | None = None,
     lateness: str | timedelta = "0 seconds",
     max_future: str | timedelta | None = "1 day",
+    site: str | None = None,
 ) -> Stream:
     """Name a DataFrame as a stream of a join.
 
@@ -43,6 +45,8 @@ def stream(
         lateness: How far behind the newest row of this stream a row may arrive and still be joined.
         max_future: Rows dated further ahead of the clock than this are set aside and counted, because one
             of them would move the watermark past everything; None trusts every timestamp.
+        site: Where its rows arrive, if streams of the query arrive at different places. Several streams may
+            share a site.
 
     Example:
         >>> orders = wm.stream("orders", orders_df, time="ts", window="10 minutes", lateness="30 seconds")
@@ -67,6 +71,7 @@ def stream(
         _duration(name, "lateness", lateness),
         None if max_future is None else _duration(name, "max_future", max_future),
         df,
+        site,
     )
 
 
@@ -78,6 +83,7 @@ def join(
     cross: bool = False,
     buckets: int | None = None,
     statistics: Statistics | None = None,
+    network: Network | None = None,
 ) -> Query:
     """Join two or more streams inside their windows.
 
@@ -97,6 +103,8 @@ def join(
             life of a checkpoint.
         statistics: What is known about the data, from `wm.statistics`; the order of the windows, and where
             keys differ the tree of operators, follow from it.
+        network: What lies between the sites of the streams, from `wm.network`; without it all sites are
+            linked, and all links are alike.
 
     Example:
         >>> query = wm.join(orders, payments, on="order_id")
@@ -105,7 +113,7 @@ def join(
         ['orders', 'payments', 'result_time']
     """
     query = join_query(streams, on, select, how, SparkTypes(streams), cross=cross)
-    return Query.of(query, buckets, Planning(statistics or NOTHING_KNOWN))
+    return Query.of(query, buckets, Planning(statistics or NOTHING_KNOWN), network)
 
 
 def sql(
@@ -114,6 +122,7 @@ def sql(
     /,
     *,
     buckets: int | None = None,
+    network: Network | None = None,
     **more: DataFrame | Stream,
 ) -> Query:
     """Join streams with a query in SQL.
@@ -126,6 +135,7 @@ def sql(
     Args:
         text: The query.
         buckets: As in `join`.
+        network: As in `join`; streams with a site are made with `stream`.
         sources: DataFrames by the names the query calls them, or streams made with `stream`, whose settings
             hold where the query has none. They may also be given by name.
         more: Further sources.
@@ -148,7 +158,7 @@ def sql(
     for output in () if selected is None else selected.outputs:
         types.refuse_untyped_value(output.text)
     query = join_query(streams, list(parts.conditions), selected, "inner", types, cross=parts.cross)
-    return Query.of(query, buckets, Planning())
+    return Query.of(query, buckets, Planning(), network)
 
 
 def _sql_stream(text: str, part: SqlStream, sources: Mapping[str, DataFrame | Stream]) -> Stream:

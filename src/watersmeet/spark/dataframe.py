@@ -90,7 +90,7 @@ def join_dataframe(plan: Plan) -> DataFrame:
     results = joined(tasks[plan.root])
     for rest in query.afterwards:
         results = results.filter(F.expr(rest.text))
-    return results.select(*_result_columns(query))
+    return results.select(*result_columns_of(query))
 
 
 def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
@@ -154,7 +154,8 @@ def _output_schema(query: JoinQuery) -> StructType:
     return StructType(output)
 
 
-def _result_columns(query: JoinQuery) -> list[Column]:
+def result_columns_of(query: JoinQuery) -> list[Column]:
+    """What the user sees of results that have one struct per stream."""
     if query.outputs is None:
         return [F.col(name) for name in (*query.names, RESULT_TIME)]
     columns = [(F.expr(output.text), output.name) for output in query.outputs]

@@ -48,6 +48,23 @@ def read_stream(
         ) from None
 
 
+def typed_stream(spark: SparkSession, name: str, schema: str) -> DataFrame:
+    """A stream that is read elsewhere: only its types are known here."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructType
+
+    try:
+        types = StructType.fromDDL(schema)
+    except PySparkException as error:
+        raise InvalidEndpoint(
+            f'the schema of stream "{name}" cannot be read', essence(str(error), 1), "write it as in SQL."
+        ) from None
+    assert isinstance(types, StructType), "columns are a struct"
+    columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in types.fields]
+    return spark.readStream.format("rate").load().select(*columns)
+
+
 def write_stream(
     results: DataFrame,
     sink: Endpoint | Callable[[DataFrame, int], None],

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.cost.forecast import forecast
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
+from watersmeet.optimize.sites.choose import choose_site_plan, refuse_query_without_sites
+from watersmeet.optimize.sites.wishes import SiteWishes
 from watersmeet.plan import Plan
-from watersmeet.plan.explain import explain
+from watersmeet.plan.explain import explain, explain_sites
+from watersmeet.plan.sites.plan import SitePlan
 from watersmeet.query import JoinQuery
+from watersmeet.query.network import Network, refuse_unfit_network, sites_of
 from watersmeet.stats import Statistics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from watersmeet.spark.sites.deployment import Deployment
+    from watersmeet.spark.sites.sink import Sink
 
 
 @dataclass(frozen=True)
@@ -26,16 +34,34 @@ class Query:
         query: What is computed.
         plan: How.
         planning: What the plan was chosen by.
+        network: What lies between the sites of its streams.
+        site_wishes: What the plan between sites is chosen by.
     """
 
     query: JoinQuery
     plan: Plan
     planning: Planning = field(default_factory=Planning)
+    network: Network | None = None
+    site_wishes: SiteWishes = field(default_factory=SiteWishes)
 
     @classmethod
-    def of(cls, query: JoinQuery, buckets: int | None, planning: Planning) -> Query:
+    def of(
+        cls,
+        query: JoinQuery,
+        buckets: int | None,
+        planning: Planning,
+        network: Network | None = None,
+        wishes: SiteWishes | None = None,
+    ) -> Query:
         """Plan a query."""
-        return cls(query, choose_plan(query, buckets=buckets, planning=planning), planning)
+        refuse_unfit_network(query.streams, network)
+        plan = choose_plan(query, buckets=buckets, planning=planning)
+        return cls(query, plan, planning, network, wishes or SiteWishes())
+
+    @cached_property
+    def site_plan(self) -> SitePlan:
+        """How streams at different sites are joined between them; only for streams with sites."""
+        return choose_site_plan(self.query, self.network, self.planning, self.site_wishes)
 
     def plan_with(
         self,
@@ -45,6 +71,10 @@ class Query:
         cost_model: str | None = None,
         budget: int | None = None,
         adaptive: bool | None = None,
+        method: str | None = None,
+        site_optimizer: str | None = None,
+        partition: str | None = None,
+        groups: int | None = None,
     ) -> Query:
         """The same query planned in another way; what is left out stays as it is.
 
@@ -55,6 +85,12 @@ class Query:
             cost_model: What orders are compared by, ``"probes"`` or ``"comparisons"``.
             budget: How many steps an exact search may look at.
             adaptive: Whether buckets change their order while they run.
+            method: How streams at different sites are joined: ``"auto"``, ``"one site"``, ``"placed"``,
+                ``"sequences"`` or ``"tree"``.
+            site_optimizer: Who searches plans between sites: ``"auto"``, ``"exhaustive"`` or ``"greedy"``.
+            partition: How values are grouped that are joined at different sites: ``"auto"``, ``"hash"``,
+                ``"range"``, ``"rate"`` or ``"none"``.
+            groups: How many groups of values at most.
 
         Example:
             >>> query = wm.join(orders, payments, on="order_id")
@@ -70,7 +106,22 @@ class Query:
             "adaptive": adaptive,
         }
         given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
-        return Query.of(self.query, self.plan.buckets, replace(self.planning, **given))
+        site_wishes = {
+            "method": method,
+            "optimizer": site_optimizer,
+            "partition": partition,
+            "groups": groups,
+        }
+        asked: dict[str, Any] = {name: value for name, value in site_wishes.items() if value is not None}
+        if asked:
+            refuse_query_without_sites(self.query)
+        return Query.of(
+            self.query,
+            self.plan.buckets,
+            replace(self.planning, **given),
+            self.network,
+            replace(self.site_wishes, **asked),
+        )
 
     def analyze(self, source: Mapping[str, DataFrame] | Any = None) -> Query:
         """The same query planned by statistics measured from data.
@@ -97,6 +148,9 @@ class Query:
     def explain(self, *, verbose: bool = False, form: str = "text", analyze: Any = None) -> str:
         """The plan: what is joined, what arriving rows visit, what is stored, and what to expect.
 
+        Of streams that arrive at sites it is the plan between these: where rows meet and how, and what is
+        sent on every link.
+
         Args:
             verbose: Also what else was considered, with its cost.
             form: ``"text"``, ``"json"``, or ``"mermaid"`` for a picture.
@@ -109,6 +163,8 @@ class Query:
             >>> print(query.explain().splitlines()[-1])
               not known: the distinct values of orders.order_id, the distinct values of payments.order_id
         """
+        if analyze is None and sites_of(self.query.streams):
+            return explain_sites(self.site_plan, verbose=verbose, form=form)
         expected = None
         if not self.planning.statistics.is_empty:
             expected = forecast(self.plan, self.planning.statistics, self.planning.cost_model)
@@ -128,3 +184,38 @@ class Query:
         from watersmeet.spark.dataframe import join_dataframe
 
         return join_dataframe(self.plan)
+
+    def deploy(
+        self,
+        sink: Sink,
+        *,
+        mailbox: str,
+        checkpoint: str,
+        site: str | None = None,
+        name: str | None = None,
+        trigger: str | None = None,
+    ) -> Deployment:
+        """Start the join between the sites of its streams.
+
+        Args:
+            sink: Where results go: a folder for Parquet files, or a function that takes a DataFrame of
+                results and the number of the batch.
+            mailbox: A folder that all sites can reach; messages between sites travel through it.
+            checkpoint: Where this application keeps its state.
+            site: The site that runs in this application; None runs all of them here.
+            name: What Spark calls the query.
+            trigger: How often a batch starts, such as ``"1 second"``; None starts one after the other.
+        """
+        from watersmeet.spark.sites.deployment import deploy
+
+        plan = self.site_plan
+        return deploy(
+            self.query,
+            plan.wiring,
+            sink,
+            mailbox=mailbox,
+            checkpoint=checkpoint,
+            site=site,
+            name=name,
+            trigger=trigger,
+        )

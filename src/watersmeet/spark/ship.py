@@ -21,7 +21,7 @@ _DRIVER_HINT = (
 )
 
 
-def _loader() -> Callable[[str], Any]:
+def loader() -> Callable[[str], Any]:
     """A function, pickled by value, that imports a module of ours or explains why it cannot."""
     hint = _DRIVER_HINT
 
@@ -43,7 +43,7 @@ def _loader() -> Callable[[str], Any]:
 
 def pack_function(task: JoinTask, number: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function for `mapInArrow`."""
-    load = _loader()
+    load = loader()
     pickled = pickle.dumps(task)
 
     def pack_partition(batches: Iterator[Any]) -> Iterator[Any]:
@@ -61,7 +61,7 @@ def pack_function(task: JoinTask, number: int) -> Callable[[Iterator[Any]], Iter
 
 def clock_function(task: JoinTask, number: int, stream: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function for `mapInArrow` that sends the times of a stream only."""
-    load = _loader()
+    load = loader()
     pickled = pickle.dumps(task)
 
     def pack_partition(batches: Iterator[Any]) -> Iterator[Any]:
@@ -77,7 +77,7 @@ def stateful_processor(task: JoinTask) -> Any:
     """The processor for `transformWithStateInPandas`."""
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-    load = _loader()
+    load = loader()
     pickled = pickle.dumps(task)
     key_schema, value_schema = KEY_SCHEMA, VALUE_SCHEMA
 
@@ -114,7 +114,7 @@ def batch_function(task: JoinTask) -> Callable[..., Any]:
     """The function for `applyInArrow`."""
     import pyarrow as pa
 
-    load = _loader()
+    load = loader()
     pickled = pickle.dumps(task)
 
     def join_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

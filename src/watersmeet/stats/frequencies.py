@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class Frequencies:
         width: How many values a group has.
         sampled: Which part of the values is listed, beside the frequent ones.
         frequent: The values that are listed because they are frequent; of these none is missing.
+        behind: Where values are listed by a hash, the values behind those that are known; None where they are
+            listed themselves.
 
     >>> Frequencies({"1..10": 1.0}, width=10).distinct
     10.0
@@ -34,12 +37,17 @@ class Frequencies:
     width: float = 1.0
     sampled: float = 1.0
     frequent: frozenset[Hashable] = frozenset()
+    behind: Mapping[Hashable, Any] | None = None
 
     @property
     def distinct(self) -> float:
         """How many values there are."""
         frequent = sum(value in self.frequent for value in self.shares)
         return (frequent + (len(self.shares) - frequent) / self.sampled) * self.width
+
+    def value(self, entry: Hashable) -> Any:
+        """The value an entry stands for; None if that is not known."""
+        return entry if self.behind is None else self.behind.get(entry)
 
     def weight(self, value: Hashable) -> float:
         """For how many values one that is listed stands."""

@@ -23,9 +23,9 @@ import pyarrow as pa
 from watersmeet.kernel.sites.copied import Copy
 from watersmeet.kernel.sites.key_table import asked_table, wanted
 from watersmeet.kernel.sites.limit_join import limit_join, together
-from watersmeet.kernel.sites.packet import END, START, TIME, Packet, ends, rows_packet, times
+from watersmeet.kernel.sites.packet import END, START, TIME, Packet, chosen, ends, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import Window
+from watersmeet.kernel.sites.window import REMOVE, Window
 from watersmeet.plan.sites.step import Step
 
 
@@ -86,7 +86,10 @@ class Asking:
         if gone:
             # Rows of equal end go together, so this end is that of no row that stays.
             until, self.ends = int(self.ends[gone - 1]), self.ends[gone:]
-            self.copy.store.expire(until)
+            if REMOVE in packet.numbers:
+                self.copy.store.remove(until + 1)
+            else:
+                self.copy.store.expire(until)
         if "until" in packet.numbers and self.copy.clock is not None:
             self.copy.clock.forget(packet.numbers["until"])
 
@@ -121,6 +124,10 @@ class Answering:
         """Take a question, or notice that the window has got further."""
         if port == "ask":
             self.waiting.append(packet)
+        elif REMOVE in packet.numbers:
+            gone = self.sent.expire(self.window, packet.numbers[REMOVE] - 1)
+            if gone:
+                yield "answer", Packet(self.window.watermark, {}, {"gone": gone, REMOVE: 1})
         while self.waiting and self.window.watermark >= self.waiting[0].numbers.get("latest", START):
             yield from self._answer(self.waiting.popleft())
 
@@ -139,7 +146,7 @@ class Answering:
             store = self.window.store
             self.work["probe"] += question.tables["keys"].num_rows * store.rows
             found = wanted(store, self.step.window_key, question.tables["keys"])
-            rows = self.sent.unsent(self.window, found)
+            rows = self.sent.unsent(self.window, found, question.watermark)
             if rows is not None:
                 tables["rows"] = rows
         self.window.release(self.name, question.watermark)
@@ -171,8 +178,8 @@ class Shipped:
         self.times = np.empty(0, np.int64)
         self.ends = np.empty(0, np.int64)
 
-    def unsent(self, window: Window, found: list[tuple[Any, Any, Any]]) -> pa.RecordBatch | None:
-        """Of the rows found, those not sent before; they are now."""
+    def unsent(self, window: Window, found: list[tuple[Any, Any, Any]], until: int) -> pa.RecordBatch | None:
+        """Of the rows found that a head after a time can meet, those not sent before; they are now."""
         numbers = [chunk.first + np.unique(rows) for chunk, _, rows in found]
         if not numbers:
             return None
@@ -180,6 +187,12 @@ class Shipped:
         rows = window.store.numbered(fresh)
         if rows is None:
             return None
+        # The window may hold rows that were forgotten here, of its other readers or of a chunk that stays.
+        dead = _dead(window, times(rows), ends(rows, window.store.reach), until)
+        if dead.any():
+            rows, fresh = chosen(rows, ~dead), fresh[~dead]
+            if not len(fresh):
+                return None
         self.numbers = np.concatenate([self.numbers, fresh])
         self.times = np.concatenate([self.times, times(rows)])
         self.ends = np.concatenate([self.ends, ends(rows, window.store.reach)])
@@ -187,10 +200,7 @@ class Shipped:
 
     def expire(self, window: Window, until: int) -> int:
         """Forget the rows that no head after a time can meet; how many there were."""
-        gone = self.ends <= until
-        if window.clock is not None:
-            # At the next instant, and so at all later ones: what is dead stays dead.
-            gone |= ~window.clock.alive(self.times, np.full(len(self.times), min(until, window.watermark)))
+        gone = _dead(window, self.times, self.ends, until)
         count = int(gone.sum())
         if count:
             self.numbers, self.times, self.ends = self.numbers[~gone], self.times[~gone], self.ends[~gone]
@@ -203,3 +213,12 @@ class Shipped:
     def restore(self, kept: Any) -> None:
         """Take back the state."""
         self.numbers, self.times, self.ends = kept
+
+
+def _dead(window: Window, starts: Any, lasts: Any, until: int) -> Any:
+    """Which rows of these times and ends no head after a time can meet."""
+    dead = lasts <= until
+    if window.clock is not None:
+        # At the next instant, and so at all later ones: what is dead stays dead.
+        dead |= ~window.clock.alive(starts, np.full(len(starts), min(until, window.watermark)))
+    return dead

@@ -17,9 +17,9 @@ from watersmeet.plan.sites.step import Step
 class LiveKeys:
     """The rows of a window that some head can still meet, and the counts of their keys."""
 
-    def __init__(self, step: Step, window: Window) -> None:
-        """The window is empty."""
-        self.step, self.window = step, window
+    def __init__(self, step: Step, window: Window, *, counted: bool = True) -> None:
+        """The window is empty; without `counted` only its rows are kept track of, not its keys."""
+        self.step, self.window, self.counted = step, window, counted
         self.counts = KeyCounts()
         self.gone: list[int] = []
         # Number, number of the key, time and end of every row.
@@ -35,7 +35,9 @@ class LiveKeys:
                 has to know which keys are gone.
         """
         rows = packet.rows
-        keys = [] if rows is None else identities(keys_of(rows, self.step.window_key)).tolist()
+        keys = []
+        if rows is not None and self.counted:
+            keys = identities(keys_of(rows, self.step.window_key)).tolist()
         update = self.counts.change(keys, self.gone)
         self.gone = []
         tables = {}
@@ -44,7 +46,8 @@ class LiveKeys:
         if rows is not None:
             numbers = self.inserted + np.arange(rows.num_rows)
             self.inserted += rows.num_rows
-            fresh = np.array([numbers, update.serials, times(rows), ends(rows, self.window.store.reach)])
+            serials = update.serials if self.counted else np.zeros(rows.num_rows, np.int64)
+            fresh = np.array([numbers, serials, times(rows), ends(rows, self.window.store.reach)])
             self.rows = np.concatenate([self.rows, fresh], axis=1)
             if update.new:
                 tables["keys"] = key_table(rows, self.step.window_key, update.new)
@@ -67,7 +70,8 @@ class LiveKeys:
             at = np.full(len(starts), min(until, self.window.watermark))
             gone |= ~self.window.clock.alive(starts, at)
         if gone.any():
-            self.gone += serials[gone].tolist()
+            if self.counted:
+                self.gone += serials[gone].tolist()
             self.rows = self.rows[:, ~gone]
 
     def of(self, serials: list[int]) -> pa.RecordBatch | None:

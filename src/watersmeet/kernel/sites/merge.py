@@ -82,6 +82,7 @@ def _usable(rows: pa.RecordBatch | None, promise: int) -> Packet:
 def newest(rows_times: Any, lateness: int, before: int) -> int:
     """The watermark of a stream after rows of these times: rows that are late by no more are still in time.
 
+    >>> import numpy as np
     >>> newest(np.array([100, 250, 170]), lateness=50, before=90)
     199
     """

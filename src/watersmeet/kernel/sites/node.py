@@ -97,6 +97,13 @@ class Node:
         """Elementary operations of all parts."""
         return sum((part.work for part in self.parts.values()), Counter())
 
+    @property
+    def held(self) -> int:
+        """How many rows the windows hold, copies included."""
+        windows = [part.store.rows for part in self.parts.values() if isinstance(part, Window)]
+        joins = [part.kernel.windows for part in self.parts.values() if isinstance(part, MJoin)]
+        return sum(windows) + sum(window.rows for windows_of in joins for window in windows_of)
+
     def watermark(self, stream: int) -> int:
         """What was promised of a stream so far."""
         return max(self._source(stream).watermarks.values())

@@ -39,7 +39,7 @@ from watersmeet.kernel.sites.packet import (
     times,
 )
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import Window
+from watersmeet.kernel.sites.window import REMOVE, Window
 from watersmeet.plan.sites.step import Step
 
 
@@ -87,6 +87,8 @@ class Pulling:
         if "counts" in packet.tables:
             serials, counts = (column.to_pylist() for column in packet.tables["counts"].columns)
             self.mixed.count(zip(serials, counts, strict=True))
+        if REMOVE in packet.numbers:
+            self.copy.store.remove(packet.numbers[REMOVE])
         self.current = packet.watermark
 
     def _answered(self, packet: Packet) -> list[pa.RecordBatch]:
@@ -168,8 +170,10 @@ class Serving:
     def receive(self, port: str, sender: str, packet: Packet) -> Iterator[Sent]:  # noqa: ARG002
         """Take a change of the window, or a question."""
         if port == "window":
+            if REMOVE in packet.numbers:
+                self.live.release(packet.numbers[REMOVE] - 1)
             tables = self.live.insert(packet, counts_of_all=True)
-            yield "answer", Packet(packet.watermark, tables)
+            yield "answer", Packet(packet.watermark, tables, packet.numbers)
             return
         if "serials" in packet.tables:
             asked = packet.tables["serials"].column(0).to_pylist()

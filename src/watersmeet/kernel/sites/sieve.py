@@ -36,7 +36,7 @@ from watersmeet.kernel.sites.packet import (
     times,
 )
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import Window
+from watersmeet.kernel.sites.window import REMOVE, Window
 from watersmeet.plan.sites.bloom import SLICE_FILTER
 from watersmeet.plan.sites.step import Step
 
@@ -119,12 +119,14 @@ class Sifted:
     def __init__(self, name: str, step: Step, window: Window, *, bloom: bool = False) -> None:
         """Nothing was told."""
         self.name, self.step, self.window, self.bloom = name, step, window, bloom
-        self.live = LiveKeys(step, window)
+        self.live = LiveKeys(step, window, counted=not bloom)
         self.work: Counter[str] = Counter()
 
     def receive(self, port: str, sender: str, packet: Packet) -> Iterator[Sent]:  # noqa: ARG002
         """Take a change of the window, or heads."""
         if port == "window":
+            if REMOVE in packet.numbers:
+                self.live.release(packet.numbers[REMOVE] - 1)
             yield "answer", self._change(packet)
             return
         results = None

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from watersmeet.kernel.keys import encode_keys
 from watersmeet.kernel.sites.packet import END, START, Packet, chosen, keys_of, rows_packet
 from watersmeet.kernel.sites.part import Sent
 from watersmeet.plan.sites.wiring import SplitSpec
@@ -17,11 +19,10 @@ class Split:
     """A part that routes rows by key."""
 
     def __init__(self, spec: SplitSpec) -> None:
-        """Prepare the table of values."""
+        """Nothing has come; the table of values is made when the type of the key is known."""
         self.key, self.ways, self.other = spec.key, spec.ways, spec.other
-        hashes, ways = spec.values
-        self.hashes = np.array(hashes, np.uint64)
-        self.way = np.array(ways, np.int64)
+        self.values = spec.values
+        self._table: tuple[Any, Any] | None = None
         self.done = START
         self.work: Counter[str] = Counter()
 
@@ -32,15 +33,28 @@ class Split:
         if rows is not None:
             self.work["hash"] += rows.num_rows
             ways = np.full(rows.num_rows, self.other, np.int64)
-            if len(self.hashes):
+            if self.values[0]:
+                known, way = self._by_hash(rows.column(self.key[0]).type)
                 hashes = keys_of(rows, self.key).hashes
-                place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-                listed = self.hashes[place] == hashes
-                ways[listed] = self.way[place[listed]]
+                place = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+                listed = known[place] == hashes
+                ways[listed] = way[place[listed]]
         self.done = packet.watermark
         for way in range(self.ways):
             mine = None if rows is None else chosen(rows, ways == way)
             yield f"way {way}", rows_packet(mine, packet.watermark)
+
+    def _by_hash(self, kind: pa.DataType) -> tuple[Any, Any]:
+        """The hashes of the listed values, in order, and the way of each.
+
+        Values must be hashed as the column is, so they take its type.
+        """
+        if self._table is None:
+            values, ways = self.values
+            hashes = encode_keys([pa.array(values, kind)]).hashes
+            order = np.argsort(hashes, kind="stable")
+            self._table = hashes[order], np.array(ways, np.int64)[order]
+        return self._table
 
     @property
     def ended(self) -> bool:

@@ -6,6 +6,9 @@ expired tuples a fixed time after the tick): a slow link makes a reader slow, an
 
     row of time u, reach T:     u ........... u + T
     readers are at                       r1          r2        kept, since u + T > r1
+
+For experiments with the paper's rule a packet may carry the number `remove`: rows that end before this time
+go at once, even if somebody needs them. Readers hear of it by the same packet.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ import pyarrow as pa
 from watersmeet.kernel.sites.packet import END, START, Packet, ends, times
 from watersmeet.kernel.sites.part import Sent
 from watersmeet.kernel.sites.store import Store
+
+# In a packet to a window, and from it to its readers: rows that end before this time are gone.
+REMOVE = "remove"
 
 
 class Clock:
@@ -81,6 +87,10 @@ class Window:
         if self.clock is not None and "times" in packet.tables:
             self.clock.add(times(packet.tables["times"]))
         self.watermark = packet.watermark
+        if REMOVE in packet.numbers:
+            before = self.store.rows
+            self.store.remove(packet.numbers[REMOVE])
+            self.work["expire"] += before - self.store.rows
         # Readers may be done with heads that have come so far, or for good.
         self._drop()
         yield "out", packet

@@ -22,9 +22,8 @@ from watersmeet.terminal.interrupts import Interrupted, interrupts
 from watersmeet.terminal.table import plain_table
 
 _DESCRIPTION = """\
-Join three public data sets in full, as streams, and compare the results row for row with DuckDB's.
-Exit code: 0 if all are equal, 1 if not, 2 if a file is missing, 130 after Ctrl-C.
-"""
+Join three public data sets in full, as streams, and compare the results row for row with DuckDB's. Exit
+code: 0 if all are equal, 1 if not, 2 if a file is missing, 130 after Ctrl-C."""
 # Where nobody looks on, a line of the table is a line of the file.
 _PLAIN_WIDTH = 150
 

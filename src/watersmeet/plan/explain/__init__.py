@@ -6,12 +6,17 @@ from watersmeet.errors import InvalidPlanning, choices
 from watersmeet.plan.explain.diagram import as_mermaid
 from watersmeet.plan.explain.facts import explanation
 from watersmeet.plan.explain.json import as_json
+from watersmeet.plan.explain.site_diagram import as_site_mermaid
+from watersmeet.plan.explain.site_facts import site_explanation
+from watersmeet.plan.explain.site_text import as_site_text
 from watersmeet.plan.explain.text import as_text
 from watersmeet.plan.forecast import Forecast
 from watersmeet.plan.measured import Measured
 from watersmeet.plan.plan import Plan
+from watersmeet.plan.sites.plan import SitePlan
 
 FORMS = {"text": as_text, "json": as_json, "mermaid": as_mermaid}
+SITE_FORMS = {"text": as_site_text, "json": as_json, "mermaid": as_site_mermaid}
 
 
 def explain(
@@ -31,8 +36,24 @@ def explain(
         verbose: Also what else was considered.
         form: ``"text"``, ``"json"`` or ``"mermaid"``.
     """
+    _refuse_unknown(form)
+    return FORMS[form](explanation(plan, forecast, measured, verbose=verbose))
+
+
+def explain_sites(plan: SitePlan, *, verbose: bool = False, form: str = "text") -> str:
+    """Render a plan between sites.
+
+    Args:
+        plan: The plan.
+        verbose: Also what else was considered.
+        form: ``"text"``, ``"json"`` or ``"mermaid"``.
+    """
+    _refuse_unknown(form)
+    return SITE_FORMS[form](site_explanation(plan, verbose=verbose))
+
+
+def _refuse_unknown(form: str) -> None:
     if form not in list(FORMS):
         raise InvalidPlanning(
             f'there is no form "{form}" of a plan', f"there are {len(FORMS)}.", f"valid are {choices(FORMS)}."
         )
-    return FORMS[form](explanation(plan, forecast, measured, verbose=verbose))

@@ -12,17 +12,17 @@ def as_mermaid(facts: Explanation) -> str:
     ids = {stream.name: f"s{number}" for number, stream in enumerate(facts.streams)}
     for stream in facts.streams:
         only = [f"only {text}" for text in stream.only]
-        lines.append(_box(ids[stream.name], "([", "])", stream.name, stream.alive, *only))
+        lines.append(box(ids[stream.name], "([", "])", stream.name, stream.alive, *only))
     for operator in facts.operators:
         own = ids[f"operator {operator.number}"] = f"o{operator.number}"
         title = f"join on {operator.key}" if operator.key else "join without a key"
         if len(facts.operators) > 1:
             title = f"operator {operator.number}: {title}"
-        lines.append(_box(own, "[", "]", title, *_ways(operator)))
+        lines.append(box(own, "[", "]", title, *_ways(operator)))
         lines += [f"  {ids[part.name]} -->{_flow(part)} {own}" for part in operator.inputs]
     last = f"o{facts.operators[-1].number}"
-    lines.append(_box("results", "([", "])", "results", *(text for text, _ in facts.afterwards)))
-    output = f"|{_quoted(figure(facts.expected.output, 'per s'))}|" if facts.expected else ""
+    lines.append(box("results", "([", "])", "results", *(text for text, _ in facts.afterwards)))
+    output = f"|{quoted(figure(facts.expected.output, 'per s'))}|" if facts.expected else ""
     lines.append(f"  {last} -->{output} results")
     return "\n".join(lines)
 
@@ -42,14 +42,15 @@ def _flow(part: InputFacts) -> str:
         words += [figure(part.expected.rate, "rows/s"), figure(part.expected.state_rows, "stored")]
     if part.everywhere:
         words.append("to every bucket")
-    return f"|{_quoted(', '.join(words))}|" if words else ""
+    return f"|{quoted(', '.join(words))}|" if words else ""
 
 
-def _box(name: str, left: str, right: str, *lines: str) -> str:
-    return f"  {name}{left}{_quoted('<br/>'.join(lines))}{right}"
+def box(name: str, left: str, right: str, *lines: str) -> str:
+    """A node with some lines of text."""
+    return f"  {name}{left}{quoted('<br/>'.join(lines))}{right}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Mermaid reads quotes and angle brackets as its own; the line breaks are ours."""
     for mark, code in (("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):
         text = text.replace(mark, code)

@@ -92,15 +92,7 @@ def explanation(
     query, tree, laid_out = plan.query, operators(plan.root), layouts(plan)
     chosen = {choice.about: choice for choice in plan.choices}
     return Explanation(
-        tuple(
-            StreamFacts(
-                stream.name,
-                _alive(stream, reach),
-                describe_duration(stream.lateness),
-                tuple(f.text for f in query.filters if f.stream == number),
-            )
-            for number, (stream, reach) in enumerate(zip(query.streams, query.reaches, strict=True))
-        ),
+        stream_facts(query),
         query.by_windows,
         tuple((rest.text, rest.reason) for rest in query.afterwards),
         tuple(
@@ -123,6 +115,19 @@ def explanation(
         forecast,
         measured,
         verbose,
+    )
+
+
+def stream_facts(query: JoinQuery) -> tuple[StreamFacts, ...]:
+    """The streams of a query."""
+    return tuple(
+        StreamFacts(
+            stream.name,
+            _alive(stream, reach),
+            describe_duration(stream.lateness),
+            tuple(f.text for f in query.filters if f.stream == number),
+        )
+        for number, (stream, reach) in enumerate(zip(query.streams, query.reaches, strict=True))
     )
 
 

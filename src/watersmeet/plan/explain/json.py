@@ -7,10 +7,11 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from watersmeet.plan.explain.facts import Explanation
+from watersmeet.plan.explain.site_facts import SiteExplanation
 from watersmeet.stats import Figure
 
 
-def as_json(facts: Explanation) -> str:
+def as_json(facts: Explanation | SiteExplanation) -> str:
     """All facts; a figure is its value and how well it is known."""
     return json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
 

@@ -2,17 +2,19 @@ r"""Whole joins placed at sites, one plan for all values or one per group of val
 
 ByValue on k, over the inputs  0: s0   1: s1   2: s2
 
-way 0, for values a and b      way 1, for all others
-JoinAt oslo                    JoinAt bonn
-/    |    \                    /         \
-        0     1     2                  2       JoinAt oslo
-/      \
-                                               0        1
+        way 0, for values a and b      way 1, for all others
+
+              JoinAt oslo                    JoinAt bonn
+             /    |    \                    /         \
+            0     1     2                  2       JoinAt oslo
+                                                    /      \
+                                                   0        1
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,14 @@ class ByValue:
         attribute: The number of the query's attribute that all inputs share.
         inputs: What is joined.
         ways: The plans; their leaves are the inputs.
-        values: Hashes of values, in order, and the way of each.
+        values: Values as the column has them, and the way of each.
         other: The way of all other values.
     """
 
     attribute: int
     inputs: tuple[Tree, ...]
     ways: tuple[JoinAt, ...]
-    values: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    values: tuple[tuple[Any, ...], tuple[int, ...]] = ((), ())
     other: int = 0
 
     @property

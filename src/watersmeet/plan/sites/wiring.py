@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from watersmeet.plan.plan import Operator, Plan
 from watersmeet.plan.sites.algorithm import Algorithm
@@ -93,7 +94,7 @@ class SplitSpec:
         site: Where it is.
         key: The columns of the key.
         ways: How many ways there are, called ``way 0``, ``way 1``, ...
-        values: Hashes of keys, in order, and the way of each.
+        values: Values of the key's only column, and the way of each.
         other: The way of all other keys.
     """
 
@@ -101,7 +102,7 @@ class SplitSpec:
     site: str
     key: tuple[str, ...]
     ways: int
-    values: tuple[tuple[int, ...], tuple[int, ...]]
+    values: tuple[tuple[Any, ...], tuple[int, ...]]
     other: int
 
 

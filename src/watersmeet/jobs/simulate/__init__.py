@@ -1,0 +1,1 @@
+"""The command `watersmeet simulate`: its file, its screen."""

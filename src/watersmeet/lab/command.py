@@ -1,0 +1,66 @@
+"""The command `watersmeet bench`: the papers' experiments, one subcommand for each paper."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from watersmeet.cli import AddParser
+    from watersmeet.lab.papers.bench import Paper
+
+_DESCRIPTION = """\
+Compute the figures of a paper again and hold its claims against them. Exit code: 0 if every claim holds or is
+known to be mistaken, 1 if not, 130 after Ctrl-C.
+"""
+# By the name of the folder beside this file.
+_PAPERS = {
+    "semijoin": "Tran & Lee 2010: joins of streams at different sites, with semijoins",
+    "pmjoin": "Zhou et al. 2006: placement of joins in a network, one plan per group of values",
+}
+_READ_A_LOG = frozenset({"semijoin"})
+
+
+def register(add_parser: AddParser) -> None:
+    """Add the command."""
+    parser = add_parser("bench", help="compute the figures of a paper again", description=_DESCRIPTION)
+    papers = parser.add_subparsers(title="papers", metavar="PAPER", required=True)
+    for name, text in _PAPERS.items():
+        paper = papers.add_parser(name, help=text, description=f"{text}. {_DESCRIPTION}")
+        paper.set_defaults(run=_run, paper=name, log=None)
+        paper.add_argument(
+            "--out",
+            type=Path,
+            metavar="FOLDER",
+            default=Path("docs", "experiments", name),
+            help="where page, plots and data go (default: %(default)s)",
+        )
+        paper.add_argument(
+            "--full", action="store_true", help="the paper's sizes: minutes instead of seconds"
+        )
+        paper.add_argument(
+            "--seed", type=int, default=1, metavar="N", help="start of the random numbers (default: 1)"
+        )
+        if name in _READ_A_LOG:
+            paper.add_argument(
+                "--log",
+                type=Path,
+                metavar="FILE",
+                help="a web server's log, tab-separated with a heading (default: the one in examples/weblog)",
+            )
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    # Not before they are needed: arrays and plots take a second to load.
+    from watersmeet.lab.papers.bench import PAGE, Options, bench, unexplained
+
+    options = Options(arguments.full, arguments.seed, arguments.log)
+    paper: Paper = importlib.import_module(f"watersmeet.lab.{arguments.paper}.paper").paper(options)
+    claims = bench(paper, arguments.out)
+    print(f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold: {arguments.out / PAGE}")
+    for claim in unexplained(claims):
+        print(f"not reproduced: {claim.text}: {claim.found}", file=sys.stderr)
+    return 1 if unexplained(claims) else 0

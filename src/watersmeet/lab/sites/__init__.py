@@ -1,0 +1,1 @@
+"""What joins between sites really send: semijoins against whole rows, plans per value against one plan."""

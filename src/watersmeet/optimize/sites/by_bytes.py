@@ -1,0 +1,190 @@
+"""Sequences and trees of one-way joins that send least (Tran & Lee 2010, Sect. 4), by what is really sent.
+
+What a sequence sends from some point on depends on its head, the streams joined and the site of the results,
+however it got there. So of all ways to one such state only the cheapest is kept. Of the algorithms of a step
+two matter: the cheapest that leaves its results at the heads, and the cheapest that leaves them at the
+window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from watersmeet.cost.site_bytes import NOTHING, Exchange, Sent
+from watersmeet.optimize.sites.key_groups import Streams
+from watersmeet.optimize.sites.problem import SiteProblem
+from watersmeet.plan.sites.algorithm import Algorithm
+
+
+@dataclass(frozen=True, slots=True)
+class OneWay:
+    """A one-way join: heads at a site look into a window at another.
+
+    Attributes:
+        done: The streams of the heads.
+        heads: Which of them are the last rows of heads.
+        joined: The streams of the window.
+        algorithm: How.
+        near: Where the heads are.
+        far: Where the window is.
+        exchange: What the two sites send each other.
+        home: Where results are brought, if that is elsewhere than they come out.
+        gathered: What is sent for that.
+    """
+
+    done: Streams
+    heads: Streams
+    joined: Streams
+    algorithm: Algorithm
+    near: str
+    far: str
+    exchange: Exchange
+    home: str | None = None
+    gathered: Sent = NOTHING
+
+    @property
+    def site(self) -> str:
+        """Where results come out."""
+        return self.near if self.algorithm.at_source else self.far
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Some streams joined: where the results are, what was paid for them and how they came about."""
+
+    done: Streams
+    site: str
+    cost: float
+    steps: tuple[OneWay, ...] = ()
+
+    @property
+    def preference(self) -> tuple[float, tuple[int, ...]]:
+        """The smaller the better; of equal ones the first streams and the first algorithms."""
+        ranks = tuple(list(Algorithm).index(step.algorithm) for step in self.steps)
+        return self.cost, (*(min(step.joined) for step in self.steps), *ranks)
+
+
+Grow = Callable[[Reached, int], Iterator[Reached]]
+
+
+def sequence(problem: SiteProblem, head: int, *, budget: int) -> tuple[Reached | None, bool]:
+    """The cheapest way of a stream's rows, and whether all ways were looked at; None if there is no way.
+
+    Args:
+        problem: What is joined.
+        head: The stream.
+        budget: How many joins may be priced before only the cheapest way so far is followed; with 0 it is the
+            greedy search of Tran & Lee 2010, Algorithm 10.
+    """
+    heads = frozenset({head})
+
+    def grow(reached: Reached, stream: int) -> Iterator[Reached]:
+        joined = frozenset({stream})
+        exchanges = problem.exchanges(reached.done, heads, joined)
+        for step in _cheapest(problem, reached.done, heads, joined, reached.site, exchanges):
+            cost = reached.cost + problem.cost(step.exchange, step.near, step.far)
+            yield Reached(reached.done | joined, step.site, cost, (*reached.steps, step))
+
+    return _search(problem, [Reached(heads, problem.sites[head], 0.0)], grow, budget)
+
+
+def tree(problem: SiteProblem, *, budget: int) -> tuple[Reached | None, bool]:
+    """The cheapest order for all streams, with intermediate results kept; two steps per join.
+
+    Results that look into the window of a stream come first, then its rows that look into kept results. The
+    last results stay where they come out.
+    """
+    count = len(problem.query.streams)
+
+    def grow(reached: Reached, stream: int) -> Iterator[Reached]:
+        joined = frozenset({stream})
+        together, there = reached.done | joined, problem.sites[stream]
+        over = problem.exchanges(reached.done, reached.done, joined, ends=True)
+        back = problem.exchanges(joined, joined, reached.done, ends=True)
+        homes = (reached.site, there) if len(together) < count else (None,)
+        for home in dict.fromkeys(homes):
+            steps = (
+                _brought(
+                    problem,
+                    _cheapest(problem, reached.done, reached.done, joined, reached.site, over),
+                    home,
+                ),
+                _brought(
+                    problem,
+                    _cheapest(problem, joined, joined, reached.done, there, back, reached.site),
+                    home,
+                ),
+            )
+            cost = reached.cost + sum(_cost(problem, step) for step in steps)
+            yield Reached(together, home or there, cost, (*reached.steps, *steps))
+
+    starts = [Reached(frozenset({s}), site, 0.0) for s, site in enumerate(problem.sites)]
+    return _search(problem, starts, grow, budget)
+
+
+def _search(
+    problem: SiteProblem, starts: Iterable[Reached], grow: Grow, budget: int
+) -> tuple[Reached | None, bool]:
+    layer = {(start.done, start.site): start for start in starts}
+    complete = True
+    for _ in problem.query.streams[1:]:
+        following: dict[tuple[Streams, str], Reached] = {}
+        for reached in sorted(layer.values(), key=lambda reached: reached.preference):
+            if budget <= 0 and following and len(reached.done) > 1:
+                complete = False
+                break
+            for stream in problem.adjacent(reached.done):
+                budget -= 1
+                for more in grow(reached, stream):
+                    state = more.done, more.site
+                    if more.cost == float("inf"):
+                        continue
+                    if state not in following or more.preference < following[state].preference:
+                        following[state] = more
+        layer = following
+        if budget <= 0 and len(layer) > 1:
+            complete = False
+            layer = dict([min(layer.items(), key=lambda item: item[1].preference)])
+    return min(layer.values(), key=lambda reached: reached.preference, default=None), complete
+
+
+def _cheapest(
+    problem: SiteProblem,
+    done: Streams,
+    heads: Streams,
+    joined: Streams,
+    near: str,
+    exchanges: dict[Algorithm, Exchange],
+    far: str | None = None,
+) -> list[OneWay]:
+    """The cheapest step for either place of the results."""
+    (stream, *_) = joined
+    window = problem.sites[stream] if far is None else far
+    if near == window:
+        # Nothing travels: the heads are where the window is.
+        return [OneWay(done, heads, joined, Algorithm.SP_D, near, window, Exchange())]
+    best: dict[str, OneWay] = {}
+    for algorithm, sent in exchanges.items():
+        step = OneWay(done, heads, joined, algorithm, near, window, sent)
+        known = best.get(step.site)
+        if known is None or problem.cost(sent, near, window) < problem.cost(known.exchange, near, window):
+            best[step.site] = step
+    return list(best.values())
+
+
+def _brought(problem: SiteProblem, steps: Iterable[OneWay], home: str | None) -> OneWay:
+    """The cheapest of some steps together with bringing their results home."""
+    found = []
+    for step in steps:
+        if home is None or home == step.site:
+            found.append(step)
+            continue
+        sent = problem.shipped(step.done | step.joined, step.heads)
+        found.append(replace(step, home=home, gathered=sent))
+    return min(found, key=lambda step: _cost(problem, step))
+
+
+def _cost(problem: SiteProblem, step: OneWay) -> float:
+    cost = problem.cost(step.exchange, step.near, step.far)
+    return cost if step.home is None else cost + problem.moving(step.gathered, step.site, step.home)

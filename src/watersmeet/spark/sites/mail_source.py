@@ -1,0 +1,111 @@
+"""The mailbox as a source of Spark: its offsets say what was read, so every mail is read exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from watersmeet.spark.sites.mailbox import FolderMailbox, Mailbox
+
+FORMAT = "watersmeet-mail"
+MAIL = -1
+SCHEMA = "label int, input int, sender string, number bigint, blob binary"
+
+# Mail of one way that is read at a time, so that a long silence is not made up for in one batch.
+_MOST = 64
+
+
+class MailSource(DataSource):
+    """Mail for some sites.
+
+    Options: ``mailbox``, the folder; ``sites``, their names with commas between; ``labels``, their groups;
+    ``deployment``.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """What the source is called."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """What it gives."""
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: ARG002, N802
+        """A reader with these options."""
+        return MailReader(dict(self.options))
+
+
+class Range(InputPartition):
+    """Mail from one site to another, by number: after the first, up to the last."""
+
+    def __init__(self, site: str, label: int, sender: str, after: int, until: int) -> None:
+        """Plain data."""
+        self.site, self.label, self.sender, self.after, self.until = site, label, sender, after, until
+
+
+class MailReader(DataSourceStreamReader):
+    """Reads mail; an offset is the number of the last mail read, by ``receiver/sender``."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        """Remember where mail is."""
+        self._folder, self._deployment = options["mailbox"], options["deployment"]
+        self._labels = dict(
+            zip(options["sites"].split(","), map(int, options["labels"].split(",")), strict=True)
+        )
+
+    @property
+    def _mailbox(self) -> Mailbox:
+        return FolderMailbox(self._folder)
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Nothing was read."""
+        return {"": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: ARG002, N802
+        """What is there now."""
+        found = dict(start)
+        for site in self._labels:
+            for sender in self._mailbox.senders(site):
+                way = f"{site}/{sender}"
+                after = start.get(way, -1)
+                last = self._mailbox.waiting(site, sender, after, self._deployment)
+                if last > after:
+                    found[way] = min(last, after + _MOST)
+        return found
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """One for every way that has mail."""
+        found = []
+        for way, until in end.items():
+            after = start.get(way, -1)
+            if way and until > after:
+                site, sender = way.split("/", 1)
+                found.append(Range(site, self._labels[site], sender, after, until))
+        return found
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The mail of a way, one row each."""
+        assert isinstance(partition, Range)
+        for number in range(partition.after + 1, partition.until + 1):
+            body = self._mailbox.read(partition.site, partition.sender, number)
+            yield pa.record_batch(
+                [
+                    pa.array([partition.label], pa.int32()),
+                    pa.array([MAIL], pa.int32()),
+                    pa.array([partition.sender]),
+                    pa.array([number], pa.int64()),
+                    pa.array([body], pa.binary()),
+                ],
+                ["label", "input", "sender", "number", "blob"],
+            )
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Mail up to here will not be asked for again."""
+        for way, until in end.items():
+            if way:
+                site, sender = way.split("/", 1)
+                self._mailbox.discard(site, sender, until)

@@ -1,0 +1,36 @@
+"""The streams of a join between sites as their sites take them: filtered, and reduced to what is needed."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from watersmeet.plan.layout import Ref, value_ref
+from watersmeet.plan.plan import Source
+from watersmeet.plan.sites.columns import source_refs
+from watersmeet.query import JoinQuery
+from watersmeet.spark.prepare import column_named
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
+    """The columns of a stream, then its time, then whether a row can be in a result at all."""
+    settings = query.streams[stream]
+    source: DataFrame = settings.source.alias(settings.name)
+    columns = [_column(query, ref).alias(f"c{i}") for i, ref in enumerate(source_refs(query, stream))]
+    values = [
+        _column(query, value_ref(query, number, Source(stream))).isNotNull()
+        for number, attribute in enumerate(query.attributes)
+        if stream in attribute.streams
+    ]
+    kept = [F.expr(condition.text) for condition in query.filters if condition.stream == stream]
+    usable = reduce(lambda left, right: left & right, [*values, *kept], F.lit(True))
+    return source.select(*columns, column_named(settings.time).alias("time"), usable.alias("usable"))
+
+
+def _column(query: JoinQuery, ref: Ref) -> Column:
+    return column_named(ref.column) if ref.attribute is None else F.expr(ref.text(query))

@@ -1,0 +1,208 @@
+"""The experiments of Tran & Lee 2010.
+
+Would catch: claims that hold whatever the formulas say, a sweep that varies the wrong stream, ratios that
+are not of the plans they should be of, and a log whose quarters are not what is in it.
+"""
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from watersmeet.cost.site import Work
+from watersmeet.lab.papers.bench import Options
+from watersmeet.lab.papers.page import Experiment
+from watersmeet.lab.papers.tracker import Tracker
+from watersmeet.lab.semijoin import one_way_claims
+from watersmeet.lab.semijoin.alike import streams_alike
+from watersmeet.lab.semijoin.log import EXTRACT, Request, UnreadableLog, measured, web_log
+from watersmeet.lab.semijoin.one_way import Sweep, sweeps
+from watersmeet.lab.semijoin.one_way_claims import advantage, crossing, one_way_joins
+from watersmeet.lab.semijoin.paper import paper
+from watersmeet.lab.semijoin.plans import binned, exponential_fit, figure_8, ratios_of_plans, summary, table_3
+from watersmeet.lab.semijoin.real import PRINTED, priced, real_streams
+from watersmeet.plan.sites.algorithm import Algorithm
+
+ROOT = Path(__file__).parents[2]
+A = Algorithm
+
+
+def refuted(experiment: Experiment) -> set[str]:
+    return {claim.text for claim in experiment.claims if not claim.holds}
+
+
+def test_fig_7_default_setting() -> None:
+    """Every sweep passes through the default, whose figures are known."""
+    found = sweeps(Tracker())
+    default = {"a": 1250, "b": 300, "c": 0.1, "d": 3000, "e": 25, "f": 1024, "g": 100}
+    expected = {
+        A.SP_S: 3.4503,
+        A.SP_D: 3.4503,
+        A.SM_S1: 4.0448,
+        A.SM_S2: 3.1839,
+        A.SM_D1: 3.4563,
+        A.SM_D2: 4.0511,
+    }
+    for letter, value in default.items():
+        at = found[letter].values.index(value)
+        for algorithm, total in expected.items():
+            assert found[letter].totals(algorithm)[at] == pytest.approx(total, abs=1e-4)
+    assert len(found) == 8
+
+
+def test_fig_7_claims() -> None:
+    """What does not hold is what is known not to hold, and every corrected claim holds."""
+    experiment = one_way_joins(Tracker())
+    assert refuted(experiment) == {
+        "(c) SM-S2 grows until f2 = f1 = 0.1 and is nearly constant from there on.",
+        "(d) All algorithms grow with the window.",
+        "(f) Semijoins lose their advantage over simple joins as bandwidth grows.",
+        "(all but c) SP-S and SM-S2 take very nearly the same time.",
+        "(all) The one-step SM-S1 is more efficient than SM-S2.",
+        "(all) The two-step SM-D2 is more efficient than SM-D1.",
+    }
+    assert all(claim.why_not for claim in experiment.claims if not claim.holds)
+    assert all(claim.holds for claim in experiment.claims if claim.origin == "corrected")
+
+
+def test_fig_7_claims_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the costs of source and destination exchanged hardly anything is left of (a) and (b)."""
+    exchanged = dict(zip((A.SP_S, A.SM_S1, A.SM_S2), (A.SP_D, A.SM_D2, A.SM_D1), strict=True))
+    exchanged |= {there: here for here, there in exchanged.items()}
+
+    def other(tracker: Tracker) -> dict[str, Sweep]:
+        return {
+            name: replace(sweep, work={each: sweep.work[exchanged[each]] for each in exchanged})
+            for name, sweep in sweeps(tracker).items()
+        }
+
+    monkeypatch.setattr(one_way_claims, "sweeps", other)
+    broken = refuted(one_way_joins(Tracker()))
+    for letter in "ab":
+        assert sum(text.startswith(f"({letter})") for text in broken) == 2
+    assert "(c) SM-D1 and SM-D2 get cheaper with f2." in broken
+
+
+def test_crossings_and_advantages() -> None:
+    def work(*totals: float) -> tuple[Work, ...]:
+        return tuple(Work(total) for total in totals)
+
+    steady = dict.fromkeys((A.SM_S1, A.SM_D1, A.SM_D2), work(9, 9, 9))
+    sweep = Sweep(
+        "",
+        "",
+        "",
+        (0, 10, 20),
+        {A.SP_S: work(1, 2, 4), A.SP_D: work(3, 3, 3), A.SM_S2: work(1, 1, 1)} | steady,
+    )
+    assert crossing(sweep, A.SP_S, A.SP_D) == pytest.approx(15)
+    assert crossing(sweep, A.SP_D, A.SP_S) is None
+    assert advantage(sweep) == (0, 1, 2)
+
+
+def test_table_3_and_fig_8() -> None:
+    ratios = ratios_of_plans(6, 1, Tracker())
+    assert {len(values) for values in ratios.values()} == {6}
+    assert ratios == ratios_of_plans(6, 1, Tracker())
+    assert ratios != ratios_of_plans(6, 2, Tracker())
+    assert min(map(min, ratios.values())) >= 1 - 1e-12
+    experiment = table_3(ratios)
+    found = summary(ratios["cycle"])
+    row = next(row for row in experiment.tables[0].rows if row[0] == "cycle")
+    assert row[1] == f"{found.mean:.2f} (1.08)"
+    assert sum(figure_8(ratios).charts[0].panels[0].lines[0].ys) == 24
+
+
+def test_table_3_claims_can_fail() -> None:
+    means = {"star": 1.3, "chain": 1.2, "cycle": 1.1, "fully connected": 0.9}
+    worse = table_3({graph: [mean, mean] for graph, mean in means.items()})
+    assert not any(claim.holds for claim in worse.claims[:3])
+    as_printed = {"star": 1.02, "chain": 1.06, "cycle": 1.08, "fully connected": 1.14}
+    better = table_3({graph: [1.0, 2 * mean - 1.0] for graph, mean in as_printed.items()})
+    assert refuted(better) == {"Half of the greedy plans cost at most 4% more than the best."}
+
+
+def test_fig_8_claims_can_fail() -> None:
+    decaying = [1.0] * 80 + [1.1] * 40 + [1.2] * 20 + [1.3] * 10 + [1.4] * 5
+    assert not refuted(figure_8({"star": decaying}))
+    assert len(refuted(figure_8({"star": [1.0] * 5 + [1.1] * 50 + [1.2] * 5 + [1.3] * 50 + [1.4] * 5}))) == 2
+    assert binned([1.04, 1.06]) == {1.0: 1, 1.1: 1}
+    assert exponential_fit([9, 3]) == 0
+
+
+def test_fig_9() -> None:
+    experiment = streams_alike(Tracker())
+    assert not refuted(experiment)
+    for panel in experiment.charts[0].panels:
+        greedy, best = panel.lines
+        assert greedy.ys == pytest.approx(best.ys)
+        assert len(set(best.ys)) == len(best.ys)
+
+
+def test_fig_10_on_the_extract(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    log = web_log(None)
+    assert log.requests == 6186
+    assert sum(stream.rate for stream in log.streams) / 4 == pytest.approx((2370 + 3670 + 3500 + 4200) / 4)
+    assert 4 * log.span == pytest.approx(9 * 3600 + 59 * 60 + 54)
+    experiment = real_streams(log, Tracker())
+    assert [claim.holds for claim in experiment.claims if "25%" in claim.text] == [True, True]
+    assert "19,987 times as fast" in " ".join(experiment.setting.split())
+
+
+def test_fig_10_costs_grow_with_the_window() -> None:
+    costs = [priced(PRINTED, window) for window in (0.4, 2.0)]
+    assert costs[0][1] < costs[1][1]
+    assert all(greedy >= best for greedy, best in costs)
+
+
+def test_quarters_of_a_log() -> None:
+    """Second 0 to 40: four quarters of ten seconds; the second has two hosts and three requests."""
+    times = [("a", 0), ("b", 11), ("b", 12), ("cc", 19), ("a", 25), ("a", 40)]
+    log = measured("it", [Request(host, time, 10 + time) for host, time in times])
+    busy = log.streams[1]
+    assert (log.span, busy.distinct, busy.full, busy.partial) == (10, 2, 24, pytest.approx(4 / 3))
+    assert busy.rate == pytest.approx(3 * log.streams[0].rate)
+    assert log.streams[0].rate == pytest.approx(log.speedup / 10)
+
+
+def test_logs_as_files(tmp_path: Path) -> None:
+    text = "host\tlogname\ttime\turl\n" + "".join(f'h{n % 3}\t-\t{n}\t/"{n}"\n' for n in range(40))
+    plain, packed = tmp_path / "log.tsv", tmp_path / "log.tsv.gz"
+    plain.write_text(text, encoding="latin-1")
+    packed.write_bytes(gzip.compress(text.encode("latin-1")))
+    assert web_log(plain).streams == web_log(packed).streams
+    assert web_log(plain).name == "log.tsv"
+    assert {stream.distinct for stream in web_log(plain).streams} == {3}
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("host\turl\na\t/\n", "cannot be read"),
+        ("host\ttime\na\tsoon\n", "cannot be read"),
+        ("host\ttime\na\t1\n", "too few requests"),
+        ("host\ttime\n" + "a\t1\n" * 9, "spans no time"),
+        ("host\ttime\n" + "a\t1\n" * 9 + "a\t100\n", "has a gap"),
+    ],
+)
+def test_logs_that_are_none(tmp_path: Path, text: str, fact: str) -> None:
+    path = tmp_path / "log.tsv"
+    path.write_text(text)
+    with pytest.raises(UnreadableLog, match=fact):
+        web_log(path)
+
+
+def test_a_log_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnreadableLog, match=str(EXTRACT)) as caught:
+        web_log(None)
+    assert "the project's folder" in caught.value.hint
+
+
+def test_the_paper_lists_its_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    steps = paper(Options(seed=3), queries=4).steps
+    titles = [step.run(Tracker()).title.partition(":")[0] for step in steps]
+    assert titles == ["Fig. 7", "Table 3", "Fig. 8", "Fig. 9", "Fig. 10"]

@@ -1,0 +1,141 @@
+"""Mail between sites is written whole, read once and in order, and says where it belongs.
+
+Would catch: mail that is doubled when a batch runs again, half-written mail that is read, mail of another
+deployment that is taken for our own, damage that goes unnoticed, mail that piles up.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from harness.harm import HARMS
+from watersmeet.errors import CheckpointMismatch, DamagedMessage, MailConflict
+from watersmeet.spark.sites.mail_source import MailReader
+from watersmeet.spark.sites.mailbox import Address, FolderMailbox, seal, unseal
+from watersmeet.spark.sites.pairing import pair
+
+
+def address(number: int, deployment: str = "ours") -> Address:
+    return Address(deployment, "oslo", "bonn", number)
+
+
+def reader(folder: Path) -> MailReader:
+    return MailReader({"mailbox": str(folder), "sites": "bonn", "labels": "5", "deployment": "ours"})
+
+
+def bodies(of: MailReader, start: dict[str, int], end: dict[str, int]) -> list[bytes]:
+    batches = [batch for part in of.partitions(start, end) for batch in of.read(part)]
+    return [body for batch in batches for body in batch.column("blob").to_pylist()]
+
+
+def test_mail_is_read_in_order_once_and_removed(tmp_path: Path) -> None:
+    mailbox, source = FolderMailbox(str(tmp_path)), reader(tmp_path)
+    start = source.initialOffset()
+    assert source.latestOffset(start, None) == start
+    for number in range(2):
+        mailbox.post(address(number), b"%d" % number)
+    middle = source.latestOffset(start, None)
+    assert bodies(source, start, middle) == [b"0", b"1"]
+    source.commit(middle)
+    for number in range(2, 4):
+        mailbox.post(address(number), b"%d" % number)
+    end = source.latestOffset(middle, None)
+    assert bodies(source, middle, end) == [b"2", b"3"]
+    source.commit(end)
+    assert not list(tmp_path.glob("**/*.mail"))
+    assert source.latestOffset(end, None) == end
+
+
+def test_mail_that_was_lost_is_named(tmp_path: Path) -> None:
+    mailbox, source = FolderMailbox(str(tmp_path)), reader(tmp_path)
+    for number in range(3):
+        mailbox.post(address(number), b"mail")
+    (tmp_path / "bonn" / "oslo" / "000000000001.mail").unlink()
+    middle = source.latestOffset(source.initialOffset(), None)
+    assert middle["bonn/oslo"] == 0
+    with pytest.raises(DamagedMessage, match=r"000000000001\.mail is gone"):
+        source.latestOffset(middle, None)
+
+
+def test_a_checkpoint_and_a_mailbox_belong_together(tmp_path: Path) -> None:
+    first, second, mailbox, other = (str(tmp_path / name) for name in ("c1", "c2", "mail", "other mail"))
+    pair(first, mailbox, ["oslo", "bonn"])
+    pair(first, mailbox, ["oslo", "bonn"])
+    with pytest.raises(CheckpointMismatch, match='site "oslo" was started before with another checkpoint'):
+        pair(second, mailbox, ["oslo"])
+    with pytest.raises(CheckpointMismatch, match="is not the one"):
+        pair(first, other, ["oslo", "bonn"])
+    pair(second, mailbox, ["tokyo"])
+
+
+def test_mail_that_is_posted_again_is_there_once(tmp_path: Path) -> None:
+    mailbox = FolderMailbox(str(tmp_path))
+    sizes = [mailbox.post(address(0), b"same") for _ in range(3)]
+    assert len(set(sizes)) == 1
+    assert sizes[0] == len(seal(address(0), b"same"))
+    assert len(list((tmp_path / "bonn" / "oslo").iterdir())) == 1
+
+
+def test_mail_that_was_read_and_is_posted_again_is_not_read_again(tmp_path: Path) -> None:
+    mailbox, source = FolderMailbox(str(tmp_path)), reader(tmp_path)
+    mailbox.post(address(0), b"first")
+    end = source.latestOffset(source.initialOffset(), None)
+    source.commit(end)
+    mailbox.post(address(0), b"first")
+    assert source.latestOffset(end, None) == end
+
+
+def test_different_mail_under_one_number_is_refused(tmp_path: Path) -> None:
+    mailbox = FolderMailbox(str(tmp_path))
+    mailbox.post(address(0), b"one")
+    with pytest.raises(MailConflict, match="already there, and different") as caught:
+        mailbox.post(address(0), b"another")
+    assert "empty mailbox" in caught.value.hint
+
+
+def test_mail_of_another_deployment_is_set_aside_and_reported(tmp_path: Path) -> None:
+    mailbox, source = FolderMailbox(str(tmp_path)), reader(tmp_path)
+    mailbox.post(address(0), b"ours")
+    mailbox.post(address(1, "older plan"), b"theirs")
+    start = source.initialOffset()
+    end = source.latestOffset(start, None)
+    assert bodies(source, start, end) == [b"ours"]
+    assert mailbox.refused() == ["bonn/oslo/000000000001.refused"]
+    mailbox.post(address(1), b"ours too")
+    assert bodies(source, end, source.latestOffset(end, None)) == [b"ours too"]
+
+
+def test_our_mail_takes_the_place_of_mail_of_another_deployment(tmp_path: Path) -> None:
+    mailbox = FolderMailbox(str(tmp_path))
+    mailbox.post(address(0, "theirs"), b"theirs")
+    mailbox.post(address(0), b"ours")
+    assert mailbox.read("bonn", "oslo", 0) == b"ours"
+    assert mailbox.refused() == ["bonn/oslo/000000000000.refused"]
+
+
+@pytest.mark.parametrize("harm", HARMS, ids=lambda harm: harm.__name__)
+def test_damaged_mail_is_named_and_what_follows_is_not_lost(harm, tmp_path: Path) -> None:
+    mailbox, source = FolderMailbox(str(tmp_path)), reader(tmp_path)
+    for number in range(3):
+        mailbox.post(address(number), b"mail %d" % number)
+    file = tmp_path / "bonn" / "oslo" / "000000000001.mail"
+    whole = file.read_bytes()
+    start = source.initialOffset()
+    end = source.latestOffset(start, None)
+    harm(file)
+    with pytest.raises(DamagedMessage, match=r"000000000001\.mail"):
+        bodies(source, start, end)
+    file.write_bytes(whole)
+    assert bodies(source, start, end) == [b"mail 0", b"mail 1", b"mail 2"]
+
+
+def test_what_a_mail_says() -> None:
+    assert unseal(seal(address(7), b"body"), "x") == (address(7), b"body")
+
+
+def test_drafts_are_not_mail(tmp_path: Path) -> None:
+    place = tmp_path / "bonn" / "oslo"
+    place.mkdir(parents=True)
+    (place / ".draft").write_bytes(b"half a mai")
+    source = reader(tmp_path)
+    assert source.latestOffset(source.initialOffset(), None) == source.initialOffset()

@@ -1,0 +1,192 @@
+"""Joins between sites on Spark end with exactly the rows of the definition.
+
+Would catch: mail lost or read twice when an application stops or is killed, state that does not fit the mail,
+results written twice, sites that never notice the end, plans or mail of others that are taken for our own.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from pyspark.sql import SparkSession
+
+from harness import programs
+from harness.scenario import Scenario
+from oracles import duck
+from oracles.reference import Result, assert_same_rows
+from watersmeet.errors import InvalidQuery
+from watersmeet.optimize.placement.wiring import placed_wiring
+from watersmeet.plan.sites.algorithm import Algorithm
+from watersmeet.plan.sites.placed import At, ByValue, Input, JoinAt
+from watersmeet.plan.sites.sequences import Hop, Sequences
+from watersmeet.plan.sites.wiring import Wiring
+from watersmeet.query import JoinQuery
+from watersmeet.spark.sites.deployment import Deployment, deploy
+
+SITES = ("tokyo", "oslo", "bonn")
+# Every kind of conversation: asking, pulling, sifting, offering, and plain rows.
+SEQUENCES = Sequences(
+    (
+        (Hop(1, Algorithm.SM_D2), Hop(2, Algorithm.SM_S1)),
+        (Hop(0, Algorithm.SM_S2), Hop(2, Algorithm.SM_D1_BLOOM)),
+        (Hop(1, Algorithm.SM_D1), Hop(0, Algorithm.SP_D)),
+    )
+)
+
+
+def started(scenario: Scenario, spark: SparkSession, wiring: Wiring) -> Deployment:
+    folder = scenario.folder
+    query = scenario.query(spark, select=["s0.value", "s1.value", "s2.value"]).query
+    return deploy(
+        query,
+        wiring,
+        str(folder / "out"),
+        mailbox=str(folder / "mail"),
+        checkpoint=str(folder / "checkpoint"),
+    )
+
+
+def written(folder: Path) -> list[Result]:
+    """The results of all applications, with the time they came about."""
+    table = ds.dataset(folder / "out", format="parquet", partitioning="hive").to_table()
+    times = table.column("result_time").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
+    values = [table.column(i).to_pylist() for i in range(3)]
+    return list(zip(*values, times, strict=True))
+
+
+def sequences_of(query: JoinQuery) -> Wiring:
+    return SEQUENCES.wiring(query, SITES)
+
+
+def by_value_of(query: JoinQuery) -> Wiring:
+    """All sites join, each some of the values."""
+    ways = tuple(
+        JoinAt((JoinAt((Input(a), Input(b)), SITES[a]), Input(c)), SITES[c])
+        for a, b, c in ((0, 1, 2), (2, 0, 1), (1, 2, 0))
+    )
+    tree = ByValue(0, (At(0), At(1), At(2)), ways, other=1)
+    return placed_wiring(query, tree, SITES)
+
+
+@pytest.mark.parametrize("wired", [sequences_of, by_value_of], ids=["sequences", "by value"])
+def test_one_application_goes_on_after_a_stop(wired, spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path, groups=20)
+    scenario.feed(2)
+    query = scenario.query(spark, select=["s0.value", "s1.value", "s2.value"]).query
+    first = started(scenario, spark, wired(query))
+    first.query.processAllAvailable()
+    first.stop()
+    scenario.feed(1)
+    second = started(scenario, spark, wired(query))
+    second.finish(timeout=180)
+    assert_same_rows(written(tmp_path), duck.join(scenario.everything()))
+    assert set(second.status) == set(SITES)
+    assert sum(status.results for status in second.status.values()) == len(written(tmp_path))
+    assert all(status.held == 0 and not any(status.late.values()) for status in second.status.values())
+    assert sum(link.bytes for link in second.links.values()) > 0
+    # What was read is gone, but for the mail of the last batch, which is removed with the next.
+    assert len(list((tmp_path / "mail").glob("*/*/*.mail"))) <= len(second.links) + len(SITES)
+
+
+def test_a_site_that_does_not_exist(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path)
+    scenario.feed(1)
+    query = scenario.query(spark).query
+    with pytest.raises(InvalidQuery, match='no site "paris"') as caught:
+        deploy(query, sequences_of(query), "out", mailbox="mail", checkpoint="checkpoint", site="paris")
+    assert '"bonn", "oslo", "tokyo"' in caught.value.detail
+
+
+JOB = """
+[query]
+on = ["h", "k"]
+select = ["s0.value", "s1.value", "s2.value"]
+[planning]
+method = "sequences"
+[sink]
+format = "parquet"
+path = "out"
+[run]
+mailbox = "mail"
+checkpoint = "checkpoints"
+trigger = "available now"
+cores = 1
+"""
+STREAM = """
+[streams.s{number}]
+format = "parquet"
+path = "s{number}"
+schema = "h INT, k STRING, ts TIMESTAMP, value BIGINT"
+options = {{ maxFilesPerTrigger = 1 }}
+time = "ts"
+window = "{window} seconds"
+lateness = "{lateness} seconds"
+site = "{site}"
+"""
+
+
+def run_site(folder: Path, site: str) -> subprocess.Popen[bytes]:
+    with (folder / f"{site}.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "watersmeet", "run", "--site", site, "job.toml"],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env=programs.environment(),
+            cwd=folder,
+            start_new_session=True,
+        )
+
+
+@pytest.mark.slow
+def test_three_applications_of_which_one_is_killed(tmp_path: Path) -> None:
+    """The others wait for it, and all go on exactly when it is back."""
+    windows, lateness = (8, 5, 10), (2, 0, 3)
+    scenario = Scenario(tmp_path, windows, lateness, groups=20)
+    scenario.feed(3)
+    streams = zip(range(3), windows, lateness, SITES, strict=True)
+    tables = [STREAM.format(number=n, window=w, lateness=late, site=site) for n, w, late, site in streams]
+    (tmp_path / "job.toml").write_text("".join(tables) + JOB)
+    running = {site: run_site(tmp_path, site) for site in SITES}
+    try:
+        offsets, commits = (tmp_path / "checkpoints" / "oslo" / name for name in ("offsets", "commits"))
+        deadline = time.monotonic() + 240
+        # In the middle of a batch that is not the first.
+        while not (newest(offsets) >= 1 and newest(offsets) > newest(commits)):
+            assert running["oslo"].poll() is None, (tmp_path / "oslo.log").read_text()[-3000:]
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.killpg(running["oslo"].pid, signal.SIGKILL)
+        running["oslo"].wait()
+        running["oslo"] = run_site(tmp_path, "oslo")
+        for site, process in running.items():
+            assert process.wait(300) == 0, (tmp_path / f"{site}.log").read_text()[-3000:]
+    finally:
+        for process in running.values():
+            programs.kill(process)
+    assert_same_rows(written(tmp_path), duck.join(scenario.everything()))
+    assert "results from" in (tmp_path / "oslo.log").read_text()
+
+
+def newest(folder: Path) -> int:
+    return max((int(path.name) for path in folder.glob("[0-9]*")), default=-1)
+
+
+def test_the_state_of_another_plan_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path, groups=4)
+    scenario.feed(1)
+    query = scenario.query(spark, select=["s0.value", "s1.value", "s2.value"]).query
+    first = started(scenario, spark, sequences_of(query))
+    first.query.processAllAvailable()
+    first.stop()
+    scenario.feed(1)
+    second = started(scenario, spark, by_value_of(query))
+    with pytest.raises(Exception, match="written by another query or plan"):
+        second.query.processAllAvailable()
+    second.stop()
