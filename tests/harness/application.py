@@ -8,6 +8,8 @@ The rows are read from the folder, the results and the checkpoint are written be
 import sys
 from pathlib import Path
 
+from pyspark import SparkContext
+
 import watersmeet as wm
 from harness.scenario import Scenario
 from harness.streaming import build_session, to_sink
@@ -21,11 +23,19 @@ def main() -> None:
     join = scenario.query(spark)
     query = to_sink(join.to_dataframe(), Path(folder))
     print(f"session: {type(spark).__module__}, batches: {query.lastProgress.batchId + 1}")
+    print(f"executors: {executors()}")
     reported = [metrics for progress in query.recentProgress for metrics in wm.metrics(progress)]
     print(f"results: {sum(metrics.results for metrics in reported)}")
     if len(reported) > 2:
         print(join.explain(analyze=query))
     spark.stop()
+
+
+def executors() -> int:
+    """How many processes run tasks for the driver, which is in this process also under Spark Connect."""
+    context = SparkContext._active_spark_context
+    assert context is not None
+    return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1  # the driver is among them
 
 
 def numbers(text: str) -> list[int]:

@@ -20,10 +20,10 @@ _names = count()
 def session_settings(scratch: Path) -> dict[str, str]:
     """The recommended settings for two cores, and what keeps a test session small and to itself."""
     recommended = wm.recommended_settings(cores=2)
-    java = "spark.driver.extraJavaOptions"
+    java = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
     return recommended | {
         # Tests end before the second compiler would pay for itself.
-        java: f"{recommended.get(java, '')} -XX:TieredStopAtLevel=1".strip(),
+        **{name: f"{recommended[name]} -XX:TieredStopAtLevel=1" for name in java},
         "spark.driver.memory": "1g",
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
