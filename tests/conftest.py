@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,11 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first: left to the end, one of them would keep a single process busy."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture(autouse=True)
 def _environment_as_before() -> Iterator[None]:
     """What a test does to the environment ends with it: Spark may start after it and must find Java."""
@@ -43,3 +49,27 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     session = build_session(tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
+
+
+@pytest.fixture
+def command(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Runs a command that must succeed without a complaint; returns what it printed.
+
+    In this process and on the session of the tests, since a Spark of its own takes half a minute.
+    """
+    from watersmeet.cli import main
+    from watersmeet.demo import run as demo
+    from watersmeet.jobs import runner
+
+    for module in (demo, runner):
+        monkeypatch.setattr(module, "spark_session", lambda *_, **__: nullcontext(spark))
+
+    def run(*arguments: str) -> str:
+        code = main(arguments)
+        shown = capsys.readouterr()
+        assert (code, shown.err) == (0, "")
+        return shown.out
+
+    return run

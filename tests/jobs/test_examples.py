@@ -7,6 +7,7 @@ differ from those of another engine on real data.
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -73,21 +74,6 @@ TABLES = {
 }
 
 
-def command(*arguments: str, folder: Path) -> str:
-    """Run a command that must succeed without a complaint; returns what it printed."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "watersmeet", *arguments],
-        env=environment(TZ="Asia/Tokyo"),
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
-    return ended.stdout
-
-
 @pytest.fixture
 def example(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A copy of an example, so that the checkout stays as it is."""
@@ -128,15 +114,24 @@ def test_results_are_those_of_duckdb(spark: SparkSession, example: Path) -> None
 
 @pytest.mark.parametrize("example", ["orders"], indirect=True)
 def test_the_console_shows_the_rows(example: Path) -> None:
-    shown = command("run", "orders/job.toml", folder=example.parent)
-    assert "10 results from 24 rows" in shown
-    assert "126.0   card" in shown
+    ended = subprocess.run(
+        [sys.executable, "-m", "watersmeet", "run", "orders/job.toml"],
+        env=environment(TZ="Asia/Tokyo"),
+        cwd=example.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "10 results from 24 rows" in ended.stdout
+    assert "126.0   card" in ended.stdout
     assert sorted(path.name for path in example.iterdir()) == ["job.toml", "orders", "payments"]
 
 
 @pytest.mark.parametrize("example", ["cluster"], indirect=True)
-def test_explain_shows_the_tree(example: Path) -> None:
-    shown = command("explain", "cluster/job.toml", folder=example.parent)
+def test_explain_shows_the_tree(command: Callable[..., str], example: Path) -> None:
+    shown = command("explain", str(example / "job.toml"))
     assert "join of 4 streams in 3 operators" in shown
     assert "alive 605 s after ts, from the conditions on time" in shown
     assert not (example / "checkpoint").exists()
