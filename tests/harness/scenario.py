@@ -89,7 +89,8 @@ class Scenario:
             )
             for i, feed in enumerate(self.feeds)
         ]
-        return wm.join(*inputs, on=["h", "k"], **options)
+        # More buckets than partitions, but fewer than usual: each takes its time in every batch.
+        return wm.join(*inputs, on=["h", "k"], **{"buckets": 3} | options)
 
     def late(self) -> list[int]:
         """How many rows of each stream are late."""

@@ -63,15 +63,15 @@ class Story:
 
 def test_a_windowed_aggregation_can_follow_the_join(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario(tmp_path, late_rows=True)
-    scenario.feed(5)
+    scenario.feed(4)
     results = scenario.query(spark).to_dataframe()
-    counts = results.groupBy(F.window("result_time", "3 seconds")).count()
+    counts = results.groupBy(F.window("result_time", "2 seconds")).count()
     _, rows = to_memory(counts)
     found = {r[0]: r[1] for r in rows.selectExpr("unix_micros(window.end)", "count").collect()}
 
     # A window appears, complete, once the watermark has passed its end.
     final = reference.watermarks([*scenario.batches, [[], [], []]], scenario.lateness, unit=1000)[-1]
-    width = 3 * SECOND
+    width = 2 * SECOND
     complete = Counter((result[-1] // width + 1) * width for result in scenario.expected())
     assert len(found) > 3
     assert found == {end: count for end, count in complete.items() if end <= final}

@@ -75,6 +75,8 @@ QUERIES = {
         (5, LastRows(70), LastRows(90)), (equality(0, "x", 1, "x"), equality(1, "y", 2, "z"), near(0, 2, 2))
     ),
 }
+# To start a query takes seconds per operator, and what these store is stored by others as well.
+WITHOUT_RESTART = {"two pairs that meet", "cycle with a check"}
 
 
 class Story:
@@ -89,7 +91,7 @@ class Story:
         for group in range(groups):
             for stream, events in enumerate(random_events(random, streams, 6, span=24)):
                 rows[stream] += [_moved(event, group) for event in events]
-        self.batches = in_batches(random, rows, 5, disorder=6)
+        self.batches = in_batches(random, rows, 4, disorder=6)
         self.feeds = [Feed(folder / f"s{i}", SCHEMA, ARROW) for i in range(streams)]
 
     def feed(self, batches: list[list[list[Event]]]) -> None:
@@ -151,7 +153,8 @@ def test_streaming_with_a_restart_and_plain_equal_the_oracle(
     assert len(expected) > 20
     assert len(everything) > len(expected), "no row is late, so lateness shows nothing"
     # The first query ends in the middle; the second goes on from its checkpoint.
-    for some in (story.batches[:3], story.batches[3:]):
+    middle = 4 if name in WITHOUT_RESTART else 2
+    for some in filter(None, (story.batches[:middle], story.batches[middle:])):
         story.feed(some)
         to_sink(story.join(spark).to_dataframe(), tmp_path)
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), expected)

@@ -127,7 +127,7 @@ def test_predictions_are_close_to_what_the_run_measures(spark: SparkSession, tmp
     known = query.planning.statistics
     assert known.of("b").rate.number == pytest.approx(90, rel=0.05)
     assert known.of("b").distinct_of("b.k").number == pytest.approx(KEYS, rel=0.02)
-    rates.feed(6, (60, 90, 40))
+    rates.feed(4, (60, 90, 40))
     running = to_sink(query.to_dataframe(), tmp_path)
     (operator,) = json.loads(query.explain(analyze=running, form="json"))["operators"]
     for part in operator["inputs"]:
@@ -205,7 +205,7 @@ def test_samples_are_counted_as_the_join_takes_them(
 
 def test_two_joins_of_the_same_streams_cannot_be_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     rates = Rates(tmp_path)
-    rates.feed(2, (5, 5, 5))
+    rates.feed(1, (5, 5, 5))
     one, two = rates.query(spark, select=["a.value"]), rates.query(spark, select=["b.value"])
     running = to_sink(
         one.to_dataframe().select("value").unionAll(two.to_dataframe().select("value")), tmp_path
