@@ -1,12 +1,12 @@
-"""Every example: one as a user runs it, in a process of its own, the others with DuckDB's answer to compare.
+"""Every example: by the command a user runs, or with DuckDB's answer to compare.
+
+All in the session of the tests; the tests of job files have a job in a process of its own.
 
 Would catch: an example that no longer runs, a job that leaves something behind or cannot go on, results that
 differ from those of another engine on real data.
 """
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +14,6 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.programs import environment
 from watersmeet.jobs import runner
 from watersmeet.jobs.job import AVAILABLE_NOW, read_job
 from watersmeet.spark.endpoints import write_stream
@@ -113,19 +112,10 @@ def test_results_are_those_of_duckdb(spark: SparkSession, example: Path) -> None
 
 
 @pytest.mark.parametrize("example", ["orders"], indirect=True)
-def test_the_console_shows_the_rows(example: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "watersmeet", "run", "orders/job.toml"],
-        env=environment(TZ="Asia/Tokyo"),
-        cwd=example.parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert "10 results from 24 rows" in ended.stdout
-    assert "126.0   card" in ended.stdout
+def test_the_console_shows_the_rows(command: Callable[..., str], example: Path) -> None:
+    shown = command("run", str(example / "job.toml"))
+    assert "10 results from 24 rows" in shown
+    assert "126.0   card" in shown
     assert sorted(path.name for path in example.iterdir()) == ["job.toml", "orders", "payments"]
 
 
