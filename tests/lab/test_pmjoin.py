@@ -32,7 +32,7 @@ from watersmeet.lab.pmjoin.workload import (
 )
 from watersmeet.optimize.partition.by_range import by_range
 from watersmeet.optimize.partition.find_partition import find_partition
-from watersmeet.optimize.partition.mixed import AttributeTraffic, SharedAttribute
+from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.optimize.partition.pmjoin import pmjoin
 from watersmeet.optimize.placement.plan import operators
 from watersmeet.optimize.placement.stream_join_opt import stream_join_opt

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.communication import communication_cost
 from watersmeet.cost.traffic import Feed, ValueTraffic, one_attribute
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.partition.find_partition import Candidate, find_partition
 from watersmeet.optimize.partition.groups import grouped
-from watersmeet.optimize.partition.mixed import AttributeTraffic, SharedAttribute, mixed
+from watersmeet.optimize.partition.mixed import mixed
 from watersmeet.optimize.partition.pmjoin import pmjoin
 from watersmeet.optimize.partition.select import select, select_random
 from watersmeet.optimize.placement.plan import Leaf, MJoin

@@ -42,8 +42,8 @@ PACKET_BYTES = 40
 # A number of a key, and one with its count.
 SERIAL_BYTES = 8
 COUNT_BYTES = 12
-# The exponential of more than this is not a number any more.
-_LARGE = 700.0
+# The exponential of more than this would soon not be a number any more.
+_LARGE = 500.0
 
 
 @dataclass(frozen=True, slots=True)

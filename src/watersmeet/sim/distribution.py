@@ -79,12 +79,17 @@ class Values:
         >>> Values(4, "zipf", theta=1).frequencies(rng, rng).round(2).tolist()
         [0.48, 0.24, 0.16, 0.12]
         """
-        shares = self._in_order()
+        shares = self.in_order()
         if self.hot_spots == "random":
             return shares[(common if self.alike else own).permutation(self.count)]
         return shares if self.alike else np.roll(shares, own.integers(self.count))
 
-    def _in_order(self) -> Floats:
+    def in_order(self) -> Floats:
+        """The share of each value where hot spots lie as the distribution says.
+
+        >>> Values(100, "self-similar", h=0.2).in_order().cumsum()[[3, 19]].round(6).tolist()
+        [0.64, 0.8]
+        """
         match self.distribution:
             case "normal":
                 places = (np.arange(self.count) + 0.5) / self.count

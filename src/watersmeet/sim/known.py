@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.site import Link, Setting, SiteStream
-from watersmeet.cost.traffic import Feed, GraphTraffic, ValueTraffic
+from watersmeet.cost.traffic import Feed, ValueTraffic
 from watersmeet.optimize.sites.plan import Network, SitesQuery
 from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 from watersmeet.query import RowWindow
+from watersmeet.sim.distribution import Floats
 from watersmeet.sim.link import SECOND
 from watersmeet.sim.replay import Replayed
 from watersmeet.sim.scenario import Scenario
@@ -129,26 +131,35 @@ def shared_attribute(scenario: Scenario) -> int | None:
 def value_traffic(scenario: Scenario, attribute: int) -> tuple[ValueTraffic, list[Any]]:
     """The streams by the values of an attribute that all share, and these values in order."""
     known = known_streams(scenario)
-    shares = [_shares(scenario, known, attribute, stream) for stream in range(len(known))]
-    values = sorted({value for row in shares for value in row}, key=lambda value: (str(type(value)), value))
-    frequencies = np.array([[row.get(value, 0.0) for value in values] for row in shares])
+    rows, values = _frequencies(scenario, known, attribute)
+    frequencies = np.array([rows[stream] for stream in range(len(known))])
     return ValueTraffic.spread(_feeds(scenario, known), frequencies), values
 
 
-def graph_traffic(scenario: Scenario) -> GraphTraffic:
-    """The streams by the conditions between them; a condition that is no equality is taken to hold."""
+def graph_traffic(scenario: Scenario) -> AttributeTraffic:
+    """The streams by all that is compared; a condition that is no equality is taken to hold."""
     known = known_streams(scenario)
-    matches = {frozenset(condition.streams): 1.0 for condition in scenario.query.conditions}
-    matches = {edge: match for edge, match in matches.items() if len(edge) > 1}
-    for number, attribute in enumerate(scenario.query.attributes):
-        first, *others = (_shares(scenario, known, number, stream) for stream in attribute.streams)
-        together = sum(
-            share * float(np.prod([row.get(value, 0.0) for row in others])) for value, share in first.items()
-        )
-        edge = frozenset(attribute.streams)
-        # An edge has one probability per stream after the first.
-        matches[edge] = matches.get(edge, 1.0) * together ** (1 / len(others))
-    return GraphTraffic(_feeds(scenario, known), matches)
+    attributes = {
+        f"attribute {number}": SharedAttribute(_frequencies(scenario, known, number)[0])
+        for number in range(len(scenario.query.attributes))
+    }
+    for number, condition in enumerate(scenario.query.conditions):
+        if len(condition.streams) > 1:
+            # As if its streams shared an attribute that always has the same value.
+            always = SharedAttribute({stream: np.ones(1) for stream in condition.streams})
+            attributes[f"condition {number}"] = always
+    return AttributeTraffic(_feeds(scenario, known), attributes)
+
+
+def _frequencies(
+    scenario: Scenario, known: list[Known], attribute: int
+) -> tuple[dict[int, Floats], list[Any]]:
+    """Per stream with an attribute the share of each of its values, and these values in order."""
+    streams = scenario.query.attributes[attribute].streams
+    shares = {stream: _shares(scenario, known, attribute, stream) for stream in streams}
+    found = {value for row in shares.values() for value in row}
+    values = sorted(found, key=lambda value: (str(type(value)), value))
+    return {s: np.array([row.get(value, 0.0) for value in values]) for s, row in shares.items()}, values
 
 
 def _shares(scenario: Scenario, known: list[Known], attribute: int, stream: int) -> Mapping[Any, float]:

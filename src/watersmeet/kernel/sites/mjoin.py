@@ -59,6 +59,7 @@ class MJoin:
                 self._table(block)
                 for block in self.kernel.on_rows(int(port), self._rows(int(port), packet.rows))
             ]
+            self._count()
         self.promises[port, sender] = max(self.promises[port, sender], packet.watermark)
         promise = min(self.promises.values())
         found = [table for table in found if table.num_rows]
@@ -76,6 +77,12 @@ class MJoin:
         lasts = None if isinstance(part, Source) else ends(rows, 0)
         self.work["insert"] += rows.num_rows
         return Rows(keys_of(rows, tuple(named(ref) for ref in layout.key)), times(rows), columns, lasts)
+
+    def _count(self) -> None:
+        """Note what was looked up by key, and which rows were then compared."""
+        counts = self.kernel.take_counts()
+        self.work["hash"] += counts.lookups
+        self.work["probe"] += counts.examined
 
     def _table(self, block: Results) -> pa.RecordBatch:
         names, columns = [TIME], [pa.array(block.times)]

@@ -8,6 +8,7 @@ from statistics import mean
 
 import numpy as np
 
+from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.traffic import Feed
 from watersmeet.lab.papers.chart import Chart
 from watersmeet.lab.papers.claim import Claim, grows
@@ -18,7 +19,7 @@ from watersmeet.lab.pmjoin.workload import drawn, generator, spans
 from watersmeet.optimize.partition.by_rate import by_rate
 from watersmeet.optimize.partition.find_partition import Candidate, find_partition
 from watersmeet.optimize.partition.groups import Groups
-from watersmeet.optimize.partition.mixed import AttributeTraffic, SharedAttribute, mixed
+from watersmeet.optimize.partition.mixed import mixed
 from watersmeet.optimize.partition.select import select, select_alternative, select_random
 from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
 

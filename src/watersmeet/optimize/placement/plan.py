@@ -13,7 +13,7 @@ one; the others are sent there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from watersmeet.cost.traffic import Traffic
 from watersmeet.errors import InvalidQuery
@@ -21,15 +21,22 @@ from watersmeet.errors import InvalidQuery
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A stream where it arrives."""
+    """A stream where it arrives.
+
+    Attributes:
+        stream: Its number.
+        node: Where it arrives.
+        streams: Itself.
+    """
 
     stream: int
     node: int
+    # Planning asks for the streams of a part again and again, so a part knows them from the start.
+    streams: frozenset[int] = field(init=False, compare=False, repr=False)
 
-    @property
-    def streams(self) -> frozenset[int]:
-        """Itself."""
-        return frozenset({self.stream})
+    def __post_init__(self) -> None:
+        """Note the stream."""
+        object.__setattr__(self, "streams", frozenset({self.stream}))
 
     @property
     def inputs(self) -> tuple[Tree, ...]:
@@ -44,6 +51,10 @@ class Leaf:
 class MJoin:
     """A multi-way join of two inputs or more, at the node of the last.
 
+    Attributes:
+        inputs: What it joins.
+        streams: The streams below.
+
     >>> inner = MJoin((Leaf(0, node=0), Leaf(2, node=1)))
     >>> tree = MJoin((inner, Leaf(4, node=2), Leaf(1, node=0)))
     >>> print(tree)
@@ -53,18 +64,15 @@ class MJoin:
     """
 
     inputs: tuple[Tree, ...]
+    streams: frozenset[int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Each stream comes in once."""
+        """Note the streams; each comes in once."""
+        object.__setattr__(self, "streams", frozenset().union(*(part.streams for part in self.inputs)))
         if len(self.inputs) < 2:
             raise InvalidQuery("a join needs two inputs", f"it has {len(self.inputs)}.")
         if sum(len(part.streams) for part in self.inputs) > len(self.streams):
             raise InvalidQuery("a stream occurs twice in a plan", f"it joins streams {sorted(self.streams)}.")
-
-    @property
-    def streams(self) -> frozenset[int]:
-        """The streams below."""
-        return frozenset().union(*(part.streams for part in self.inputs))
 
     @property
     def node(self) -> int:

@@ -16,6 +16,8 @@ from watersmeet.optimize.sites.key_groups import Streams
 from watersmeet.optimize.sites.problem import SiteProblem
 from watersmeet.plan.sites.algorithm import Algorithm
 
+_RANK = {algorithm: rank for rank, algorithm in enumerate(Algorithm)}
+
 
 @dataclass(frozen=True, slots=True)
 class OneWay:
@@ -61,7 +63,7 @@ class Reached:
     @property
     def preference(self) -> tuple[float, tuple[int, ...]]:
         """The smaller the better; of equal ones the first streams and the first algorithms."""
-        ranks = tuple(list(Algorithm).index(step.algorithm) for step in self.steps)
+        ranks = tuple(_RANK[step.algorithm] for step in self.steps)
         return self.cost, (*(min(step.joined) for step in self.steps), *ranks)
 
 

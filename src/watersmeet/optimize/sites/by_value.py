@@ -90,13 +90,21 @@ def value_table(problem: SiteProblem, attribute: int, streams: Streams) -> Value
     if found is None or valid is None:
         return None
     spreads = [s for stream in having if (s := frequencies_of(query, statistics, (attribute,), stream))]
-    # Samples list hashes instead of values, and wide groups list names.
-    if any(spread.width != 1 or spread.sampled < 1 or spread.frequent for spread in spreads):
+    # Wide groups list names instead of values.
+    if any(spread.width != 1 for spread in spreads):
         return None
-    values = tuple(dict.fromkeys(value for spread in spreads for value in spread.shares))
-    if not all(isinstance(value, valid) and not isinstance(value, bool) for value in values):
+    entries = list(dict.fromkeys(entry for spread in spreads for entry in spread.shares))
+    # Measured frequencies list hashes; behind those of frequent values is the value. A rare value that was
+    # seen once or twice in a sample says nothing about its rate, so it goes the way of all others.
+    behind = [next((v for s in spreads if (v := s.value(entry)) is not None), None) for entry in entries]
+    listed = [number for number, value in enumerate(behind) if value is not None]
+    values = tuple(behind[number] for number in listed)
+    if not values or not all(isinstance(value, valid) and not isinstance(value, bool) for value in values):
         return None
-    return ValueTable(attribute, values, *found)
+    keys, shares = found
+    others = sorted(set(range(len(keys))) - set(listed))
+    order = [*listed, *others]
+    return ValueTable(attribute, values, keys[order], {s: row[order] for s, row in shares.items()})
 
 
 def placed_by_value(

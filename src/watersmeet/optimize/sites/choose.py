@@ -28,6 +28,10 @@ from watersmeet.query.network import Network, refuse_unfit_network
 from watersmeet.stats import Figure
 from watersmeet.stats.check import refuse_foreign_statistics
 
+# A join between sites takes about as long to price as so many steps of a probe order.
+_STEPS_PER_JOIN = 4
+_CUT = "the budget ended before every order was searched"
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -160,7 +164,7 @@ def _placed(problem: SiteProblem, wishes: SiteWishes) -> Iterator[Candidate]:
 
 
 def _sequences(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> Iterator[Candidate]:
-    budgets = {"exhaustive": planning.budget // len(problem.sites), "greedy": 0}
+    budgets = {"exhaustive": planning.budget // _STEPS_PER_JOIN // len(problem.sites), "greedy": 0}
     for name, budget in budgets.items():
         if wishes.optimizer not in (AUTO, name) or (not problem.known and name == "greedy"):
             continue
@@ -174,12 +178,12 @@ def _sequences(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> 
                 f"sequences, {name}",
                 Sequences(hops),
                 one_way_loads(problem, ways),
-                f"the budget of {planning.budget} joins ended before every order was searched" if cut else "",
+                _CUT if cut else "",
             )
 
 
 def _tree(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> Iterator[Candidate]:
-    budget = 0 if wishes.optimizer == "greedy" else planning.budget
+    budget = 0 if wishes.optimizer == "greedy" else planning.budget // _STEPS_PER_JOIN
     found, complete = tree(problem, budget=budget)
     if found is not None:
         cut = not complete and wishes.optimizer != "greedy"
@@ -188,7 +192,7 @@ def _tree(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> Itera
             "tree",
             _left_deep(found),
             tree_loads(problem, found),
-            f"the budget of {budget} joins ended before every order was searched" if cut else "",
+            _CUT if cut else "",
         )
 
 

@@ -33,6 +33,7 @@ class Meetings:
         self.sizes = sizes
         self.widths = Widths(sizes.query, sizes.statistics)
         self.tick = sizes.statistics.batch_seconds.value or DEFAULT_TICK
+        self._rates: dict[tuple[Streams, int], float | None] = {}
         self._groups: dict[tuple[Streams, Streams], KeyGroups | None] = {}
         self._exchanges: dict[tuple[Streams, Streams, Streams, bool], Exchanges | None] = {}
 
@@ -60,14 +61,19 @@ class Meetings:
         """Results of some streams per second, of all of which some are the last row."""
         total = 0.0
         for last in sorted(streams if heads is None else heads):
-            found = self.sizes.rate(last)
-            for other in sorted(streams - {last}):
-                found = found * self.sizes.alive(other)
-            value = (found * self.sizes.match(streams)).value
-            if value is None:
+            if (streams, last) not in self._rates:
+                self._rates[streams, last] = self._headed(streams, last)
+            found = self._rates[streams, last]
+            if found is None:
                 return None
-            total += value
+            total += found
         return total
+
+    def _headed(self, streams: Streams, last: int) -> float | None:
+        found = self.sizes.rate(last)
+        for other in sorted(streams - {last}):
+            found = found * self.sizes.alive(other)
+        return (found * self.sizes.match(streams)).value
 
     def exchanges(
         self, done: Streams, heads: Streams, joined: Streams, *, ends: bool = False

@@ -40,17 +40,24 @@ class Widths:
         """Take the types of all columns that travel."""
         self._query = query
         self._columns: dict[str, float | None] = {}
+        self._rows: dict[tuple[frozenset[int], bool], Width | None] = {}
         for stream in range(len(query.streams)):
             self._columns |= _columns(query, statistics, stream)
 
     def row(self, streams: Iterable[int], *, ends: bool = False) -> Width | None:
-        """A row of a stream, or of the join of several, if it is known.
+        """A row of a stream, or of the join of several, if it is known; asked once, remembered.
 
         Args:
             streams: The streams.
             ends: Whether it says until when it lives.
         """
-        first, *others = sorted(streams)
+        asked = frozenset(streams), ends
+        if asked not in self._rows:
+            self._rows[asked] = self._row(sorted(asked[0]), ends=ends)
+        return self._rows[asked]
+
+    def _row(self, streams: list[int], *, ends: bool) -> Width | None:
+        first, *others = streams
         if others:
             step = step_between(self._query, (first,), tuple(others), ties=False, ends=ends)
             names = list(step.columns)
