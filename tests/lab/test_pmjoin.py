@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.traffic import Feed, ValueTraffic
 from watersmeet.lab.papers.bench import Options
 from watersmeet.lab.papers.claim import Verdict
@@ -32,7 +33,6 @@ from watersmeet.lab.pmjoin.workload import (
 )
 from watersmeet.optimize.partition.by_range import by_range
 from watersmeet.optimize.partition.find_partition import find_partition
-from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.optimize.partition.pmjoin import pmjoin
 from watersmeet.optimize.placement.plan import operators
 from watersmeet.optimize.placement.stream_join_opt import stream_join_opt

@@ -74,24 +74,44 @@ def by_value_of(query: JoinQuery) -> Wiring:
     return placed_wiring(query, tree, SITES)
 
 
-@pytest.mark.parametrize("wired", [sequences_of, by_value_of], ids=["sequences", "by value"])
-def test_one_application_goes_on_after_a_stop(wired, spark: SparkSession, tmp_path: Path) -> None:
+def test_one_application_goes_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> None:
+    """And only with the plan it had."""
     scenario = Scenario(tmp_path, groups=20)
     scenario.feed(2)
     query = scenario.query(spark, select=["s0.value", "s1.value", "s2.value"]).query
-    first = started(scenario, spark, wired(query))
+    first = started(scenario, spark, sequences_of(query))
     first.query.processAllAvailable()
     first.stop()
     scenario.feed(1)
-    second = started(scenario, spark, wired(query))
+    other = started(scenario, spark, by_value_of(query))
+    with pytest.raises(Exception, match="written by another query or plan"):
+        other.query.processAllAvailable()
+    other.stop()
+    second = started(scenario, spark, sequences_of(query))
     second.finish(timeout=180)
-    assert_same_rows(written(tmp_path), duck.join(scenario.everything()))
-    assert set(second.status) == set(SITES)
-    assert sum(status.results for status in second.status.values()) == len(written(tmp_path))
-    assert all(status.held == 0 and not any(status.late.values()) for status in second.status.values())
-    assert sum(link.bytes for link in second.links.values()) > 0
+    check(scenario, second)
+
+
+def test_values_are_joined_at_different_sites(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path, groups=20)
+    scenario.feed(1)
+    query = scenario.query(spark, select=["s0.value", "s1.value", "s2.value"]).query
+    running = started(scenario, spark, by_value_of(query))
+    running.finish(timeout=180)
+    check(scenario, running)
+
+
+def check(scenario: Scenario, ended: Deployment) -> None:
+    """All results are there once, and nothing is left."""
+    results = written(scenario.folder)
+    assert_same_rows(results, duck.join(scenario.everything()))
+    assert set(ended.status) == set(SITES)
+    assert sum(status.results for status in ended.status.values()) == len(results)
+    assert all(status.held == 0 and not any(status.late.values()) for status in ended.status.values())
+    assert sum(link.bytes for link in ended.links.values()) > 0
     # What was read is gone, but for the mail of the last batch, which is removed with the next.
-    assert len(list((tmp_path / "mail").glob("*/*/*.mail"))) <= len(second.links) + len(SITES)
+    left = list((scenario.folder / "mail").glob("*/*/*.mail"))
+    assert len(left) <= len(ended.links) + len(SITES)
 
 
 def test_a_site_that_does_not_exist(spark: SparkSession, tmp_path: Path) -> None:
@@ -101,6 +121,14 @@ def test_a_site_that_does_not_exist(spark: SparkSession, tmp_path: Path) -> None
     with pytest.raises(InvalidQuery, match='no site "paris"') as caught:
         deploy(query, sequences_of(query), "out", mailbox="mail", checkpoint="checkpoint", site="paris")
     assert '"bonn", "oslo", "tokyo"' in caught.value.detail
+
+
+def test_plain_frames_cannot_be_deployed(spark: SparkSession, tmp_path: Path) -> None:
+    scenario = Scenario(tmp_path)
+    scenario.feed(1)
+    query = scenario.query(spark, plain=True).query
+    with pytest.raises(InvalidQuery, match='stream "s0" is a plain DataFrame'):
+        deploy(query, sequences_of(query), "out", mailbox="mail", checkpoint="checkpoint")
 
 
 JOB = """
@@ -149,7 +177,7 @@ def test_three_applications_of_which_one_is_killed(tmp_path: Path) -> None:
     """The others wait for it, and all go on exactly when it is back."""
     windows, lateness = (8, 5, 10), (2, 0, 3)
     scenario = Scenario(tmp_path, windows, lateness, groups=20)
-    scenario.feed(3)
+    scenario.feed(2)
     streams = zip(range(3), windows, lateness, SITES, strict=True)
     tables = [STREAM.format(number=n, window=w, lateness=late, site=site) for n, w, late, site in streams]
     (tmp_path / "job.toml").write_text("".join(tables) + JOB)
@@ -176,17 +204,3 @@ def test_three_applications_of_which_one_is_killed(tmp_path: Path) -> None:
 
 def newest(folder: Path) -> int:
     return max((int(path.name) for path in folder.glob("[0-9]*")), default=-1)
-
-
-def test_the_state_of_another_plan_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    scenario = Scenario(tmp_path, groups=4)
-    scenario.feed(1)
-    query = scenario.query(spark, select=["s0.value", "s1.value", "s2.value"]).query
-    first = started(scenario, spark, sequences_of(query))
-    first.query.processAllAvailable()
-    first.stop()
-    scenario.feed(1)
-    second = started(scenario, spark, by_value_of(query))
-    with pytest.raises(Exception, match="written by another query or plan"):
-        second.query.processAllAvailable()
-    second.stop()

@@ -15,7 +15,7 @@ from watersmeet.errors import InvalidQuery, choices
 from watersmeet.plan.sites.wiring import MergeSpec, Wiring
 from watersmeet.query import JoinQuery
 from watersmeet.spark.dataframe import result_columns_of
-from watersmeet.spark.settings import refuse_unsafe_settings
+from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.sites.mail_source import FORMAT, MailSource
 from watersmeet.spark.sites.mailbox import CONTROL, Address, FolderMailbox
 from watersmeet.spark.sites.pairing import pair
@@ -162,9 +162,16 @@ def deploy(
     if site is not None and site not in wiring.sites:
         raise InvalidQuery(f'there is no site "{site}"', f"the sites are {choices(wiring.sites)}.")
     here = wiring.sites if site is None else (site,)
-    places = [query.streams[number].source for number in range(len(query.streams))]
-    spark = places[0].sparkSession
+    for stream in query.streams:
+        if not stream.source.isStreaming:
+            raise InvalidQuery(
+                f'stream "{stream.name}" is a plain DataFrame',
+                "a deployment reads streams.",
+                "read it with readStream, or join plain DataFrames with to_dataframe().",
+            )
+    spark = query.streams[0].source.sparkSession
     refuse_unsafe_settings(spark.conf)
+    refuse_large_types(spark.conf)
     sources = [prepared_source(query, number) for number in range(len(query.streams))]
     folder = str(Path(mailbox).absolute())
     task = SiteTask.of(query, wiring, [source.schema for source in sources], folder)
