@@ -94,7 +94,7 @@ def test_one_application_goes_on_after_a_stop(spark: SparkSession, tmp_path: Pat
 
 def test_values_are_joined_at_different_sites(spark: SparkSession, tmp_path: Path) -> None:
     scenario = Scenario(tmp_path, groups=20)
-    scenario.feed(1)
+    scenario.feed(2)
     query = scenario.query(spark, select=["s0.value", "s1.value", "s2.value"]).query
     running = started(scenario, spark, by_value_of(query))
     running.finish(timeout=180)

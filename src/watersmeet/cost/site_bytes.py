@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from watersmeet.plan.sites.algorithm import Algorithm
-from watersmeet.plan.sites.bloom import ONE_FILTER, SLICE_FILTER, FilterSize
+from watersmeet.plan.sites.bloom import ONE_FILTER, SLICE_FILTER
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,7 @@ def _sm_s1(meeting: Meeting) -> Exchange:
 
 def _sm_s1_bloom(meeting: Meeting) -> Exchange:
     met = -np.expm1(-meeting.heads * meeting.kept)
-    met = _passing(met, _any_false(ONE_FILTER, meeting.asked * meeting.tick, meeting.reach / meeting.tick))
+    met = _passing(met, ONE_FILTER.any_false(meeting.reach / meeting.tick))
     rows = meeting.total(meeting.window_rows * met)
     return Exchange(
         meeting.only(meeting.table(meeting.asked, Width(ONE_FILTER.bytes, 1))),
@@ -215,7 +215,7 @@ def _sm_d1(meeting: Meeting) -> Exchange:
 
 def _sm_d1_bloom(meeting: Meeting) -> Exchange:
     keys = meeting.total(-np.expm1(-meeting.rows * meeting.tick)) / meeting.tick
-    false = _any_false(SLICE_FILTER, keys * meeting.tick, meeting.told / meeting.tick)
+    false = SLICE_FILTER.any_false(meeting.told / meeting.tick)
     met = _passing(meeting.present(meeting.told), false)
     return Exchange(
         meeting.sent(meeting.total(meeting.head_rows * met), meeting.head),
@@ -233,28 +233,16 @@ def _sm_d2(meeting: Meeting) -> Exchange:
 
 def _sm_d2_bloom(meeting: Meeting) -> Exchange:
     asking = -np.expm1(-meeting.heads * meeting.tick)
-    false = _any_false(ONE_FILTER, meeting.asked * meeting.tick)
+    false = ONE_FILTER.false_positives
     # The answer has the keys of all rows that pass the filter of the question.
     present = meeting.present(meeting.kept)
     known = meeting.total(present * _passing(asking, false)) / meeting.tick
-    false = _any_false(ONE_FILTER, known * meeting.tick)
     rows = meeting.total(meeting.head_rows * _passing(present, false))
     asked = meeting.table(meeting.asked, Width(ONE_FILTER.bytes, 1)) + PACKET_BYTES / meeting.tick
     return Exchange(
         meeting.sent(rows, meeting.head, asked),
         meeting.only(meeting.table(known, Width(ONE_FILTER.bytes, 1))),
     )
-
-
-def _any_false(size: FilterSize, keys: float, filters: float = 1.0) -> float:
-    """The share of keys that pass at least one of several filters, though they are in none.
-
-    Filters of few keys err more often than the formula for large ones says: the bits of a key are equally far
-    apart, so that keys with the same distance, one in `bits / 4`, have most of their bits in common if they
-    begin close to each other.
-    """
-    alike = 16 / (size.bits**2 * max(1.0, keys))
-    return float(1 - (1 - min(1.0, size.false_positives + alike)) ** filters)
 
 
 def _passing(share: Floats, false: float) -> Floats:
