@@ -19,6 +19,7 @@ from typing import Protocol
 
 from watersmeet.errors import DamagedMessage, MailConflict
 from watersmeet.kernel.blob import blob_checksum
+from watersmeet.kernel.sites.packet import same_packets
 
 _MAGIC = b"WMAIL\x00\x00\x01"
 _HEADER = struct.Struct("<8sqI")
@@ -128,7 +129,10 @@ class FolderMailbox:
         if there == mail:
             return
         try:
-            foreign = unseal(there, str(file))[0].deployment != address.deployment
+            known, body = unseal(there, str(file))
+            foreign = known.deployment != address.deployment
+            if known == address and same_packets(body, unseal(mail, "this")[1]):
+                return
         except DamagedMessage:
             foreign = True
         if foreign:
