@@ -32,14 +32,13 @@ mailbox = "mail"                      a folder that all sites can reach
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import WatersmeetError
-from watersmeet.jobs.settings import InvalidJob, Table
+from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.wishes import SiteWishes
 from watersmeet.query import RowWindow, parse_duration
@@ -99,21 +98,9 @@ def read_job(path: Path) -> Job:
     Raises:
         InvalidJob: The file is missing, is not TOML, or says something that makes no sense; all of it.
     """
-    try:
-        values = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise InvalidJob(
-            f"cannot read {path}", f"{error.strerror or error}.", "give the path of a job file."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidJob(f"{path} is not a TOML file", f"{error}.", "see examples/ for job files.") from None
-    mistakes: list[str] = []
-    job = _job(Table(values, "", mistakes), path.resolve())
-    if mistakes:
-        count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "a mistake"
-        raise InvalidJob(
-            f"{path} has {count}", "\n  ".join(mistakes), "correct the file; examples/ has some."
-        )
+    table, mistakes = read_table(path, "a job file", "examples/")
+    job = _job(table, path.resolve())
+    refuse_mistakes(path, mistakes, "examples/")
     return job
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import WatersmeetError, choices
@@ -111,6 +113,38 @@ class Table:
         if needed and name not in self._values:
             self.wrong(f'"{name}" is missing.')
         return self._values.get(name)
+
+
+def read_table(path: Path, what: str, examples: str) -> tuple[Table, list[str]]:
+    """The whole of a file, and where its mistakes will be noted.
+
+    Args:
+        path: The file.
+        what: What it should be, for people.
+        examples: Where there are some.
+
+    Raises:
+        InvalidJob: It is missing, or not TOML.
+    """
+    try:
+        values = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise InvalidJob(
+            f"cannot read {path}", f"{error.strerror or error}.", f"give the path of {what}."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidJob(f"{path} is not a TOML file", f"{error}.", f"{examples} has some.") from None
+    mistakes: list[str] = []
+    return Table(values, "", mistakes), mistakes
+
+
+def refuse_mistakes(path: Path, mistakes: list[str], examples: str) -> None:
+    """Raise InvalidJob with every mistake that was noted."""
+    if mistakes:
+        count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "a mistake"
+        raise InvalidJob(
+            f"{path} has {count}", "\n  ".join(mistakes), f"correct the file; {examples} has some."
+        )
 
 
 def _kind(value: Any) -> str:

@@ -37,13 +37,12 @@ seed = 1
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import choices
-from watersmeet.jobs.settings import InvalidJob, Table
+from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
 from watersmeet.jobs.simulate.streams import read_streams
 from watersmeet.jobs.simulate.values import known_site, made, seconds, spans, tables, to_seconds
 from watersmeet.plan.sites.algorithm import Algorithm
@@ -62,23 +61,10 @@ def read_scenario(path: Path) -> Scenario:
     Raises:
         InvalidJob: The file is missing, is not TOML, or says something that makes no sense; all of it.
     """
-    try:
-        values = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise InvalidJob(
-            f"cannot read {path}",
-            f"{error.strerror or error}.",
-            "give the path of a file that says what to simulate.",
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidJob(f"{path} is not a TOML file", f"{error}.", "examples/simulate/ has some.") from None
-    mistakes: list[str] = []
-    scenario = _scenario(Table(values, "", mistakes), path, mistakes)
-    if mistakes or scenario is None:
-        count = f"{len(mistakes)} mistakes" if len(mistakes) > 1 else "a mistake"
-        raise InvalidJob(
-            f"{path} has {count}", "\n  ".join(mistakes), "correct the file; examples/simulate/ has some."
-        )
+    table, mistakes = read_table(path, "a file that says what to simulate", "examples/simulate/")
+    scenario = _scenario(table, path, mistakes)
+    refuse_mistakes(path, mistakes, "examples/simulate/")
+    assert scenario is not None, "without a mistake there is a scenario"
     return scenario
 
 

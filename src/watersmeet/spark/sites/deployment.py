@@ -147,18 +147,7 @@ def deploy(
     name: str | None = None,
     trigger: str | None = None,
 ) -> Deployment:
-    """Start a join between sites.
-
-    Args:
-        query: What is joined.
-        wiring: What runs where.
-        sink: Where results go.
-        mailbox: A folder all sites can reach.
-        checkpoint: Where this application keeps its state.
-        site: The site that runs here; None runs all.
-        name: What Spark calls the query.
-        trigger: How often a batch starts, such as ``"1 second"``; None starts one after the other.
-    """
+    """Start a join between sites, wired as given; the other arguments are those of `Query.deploy`."""
     if site is not None and site not in wiring.sites:
         raise InvalidQuery(f'there is no site "{site}"', f"the sites are {choices(wiring.sites)}.")
     here = wiring.sites if site is None else (site,)
