@@ -1,20 +1,33 @@
 """Claims, charts and pages that all papers share.
 
-Would catch: a verdict that does not follow from the figures, an explanation of a difference that is none,
+Would catch: a verdict that does not follow from the figures or from one draw only, an explanation that is
+given for another verdict than the one it was written for,
 plots that change from run to run, measured figures that are lost, and a page without its data.
 """
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from watersmeet.lab.papers import plot
-from watersmeet.lab.papers.bench import PAGE, Paper, Step, UnusableFolder, bench, unexplained
+from watersmeet.lab.papers.bench import PAGE, Paper, Step, UnusableFolder, bench, changed
 from watersmeet.lab.papers.chart import Chart, Line, Panel, Table
-from watersmeet.lab.papers.claim import Claim, Verdict, falls, flat, grows, never_falls, never_grows
+from watersmeet.lab.papers.claim import (
+    Claim,
+    Verdict,
+    fails,
+    falls,
+    flat,
+    grows,
+    never_falls,
+    never_grows,
+    partly,
+)
+from watersmeet.lab.papers.draws import averaged, lines
 from watersmeet.lab.papers.page import Experiment, page, tally
 from watersmeet.lab.papers.plot import NoMatplotlib, draw
 from watersmeet.lab.papers.tracker import Screen, Tracker
@@ -25,8 +38,8 @@ EXPERIMENT = Experiment(
     "Fig. 1: rates",
     "Two streams.",
     (
-        Claim("SP-S grows.", "from 3 to 4 s", holds=True, why_not="never shown"),
-        Claim("SP-D grows.", "from 4 to 3 s", holds=False, why_not="It is a slip of the pen."),
+        Claim("SP-S grows.", "from 3 to 4 s", holds=True),
+        Claim("SP-D grows.", "from 4 to 3 s", holds=False, known=fails("It is a slip of the pen.")),
         Claim("SP-D | SP-S cross.", "at 1.5", holds=True, origin="corrected"),
     ),
     (CHART,),
@@ -58,13 +71,46 @@ def test_checks(check: object, values: tuple[float, ...], holds: bool) -> None:
     assert check(values) is holds
 
 
-def test_verdicts_follow_from_the_figures() -> None:
-    assert Claim("", "", holds=True, why_not="no matter").verdict is Verdict.REPRODUCED
-    assert Claim("", "", holds=False, why_not="known").verdict is Verdict.EXPLAINED
-    stopped = Claim("", "", holds=False)
-    assert stopped.verdict is Verdict.OPEN
-    assert unexplained([*EXPERIMENT.claims, stopped]) == [stopped]
-    assert tally([*EXPERIMENT.claims, stopped]) == "2 of 4 reproduced, 1 not explained"
+@pytest.mark.parametrize(
+    ("together", "held", "of", "verdict"),
+    [
+        (True, 5, 5, Verdict.REPRODUCED),
+        (True, 4, 5, Verdict.REPRODUCED),
+        (True, 3, 5, Verdict.IN_PART),
+        (False, 4, 5, Verdict.IN_PART),
+        (False, 2, 5, Verdict.IN_PART),
+        (False, 1, 5, Verdict.NOT_REPRODUCED),
+        (True, 1, 5, Verdict.IN_PART),
+        (True, 7, 10, Verdict.IN_PART),
+        (True, 0, 0, Verdict.REPRODUCED),
+        (False, 0, 0, Verdict.NOT_REPRODUCED),
+    ],
+)
+def test_verdicts_over_draws(together: bool, held: int, of: int, verdict: Verdict) -> None:
+    draws = (True,) * held + (False,) * (of - held)
+    assert Claim("", "", together, draws).verdict is verdict
+
+
+def test_an_explanation_belongs_to_a_verdict() -> None:
+    known = [Claim("", "", holds=False, known=fails("")), *EXPERIMENT.claims]
+    better = Claim("", "", holds=True, known=fails("a slip"))
+    worse = Claim("", "", holds=False)
+    other = Claim("", "", holds=False, known=partly("it depends"))
+    assert changed([*known, better, worse, other]) == [better, worse, other]
+    assert tally([*EXPERIMENT.claims, worse]) == "2 of 4 reproduced, 1 changed"
+    mixed = Claim("", "", True, (True, False), known=partly("it depends"))
+    assert tally([mixed]) == "0 of 1 reproduced, 1 in part"
+    assert mixed.words() == "in part, 1 of 2 draws"
+
+
+def test_draws_are_judged_one_by_one() -> None:
+    draws = averaged([{"a": {"cost": [1.0, 3.0]}}, {"a": {"cost": [4.0, 2.0]}}])
+    claim = draws.judge(
+        "It grows.", lambda found: str(found["a"]["cost"]), lambda found: grows(found["a"]["cost"])
+    )
+    assert (claim.found, claim.holds, claim.draws) == ("[2.5, 2.5]", False, (True, False))
+    (line,) = lines(draws, "a", (10, 20))
+    assert (line.ys, line.low, line.high) == ((2.5, 2.5), (1.0, 2.0), (4.0, 3.0))
 
 
 def test_the_page_says_what_holds_and_why_not() -> None:
@@ -73,15 +119,20 @@ def test_the_page_says_what_holds_and_why_not() -> None:
     assert "| SP-D grows. | from 4 to 3 s | no |" in text
     assert "| corrected: SP-D \\| SP-S cross. | at 1.5 | yes |" in text
     assert "- *SP-D grows.* It is a slip of the pen." in text
-    assert "never shown" not in text
-    assert "| Fig. 1: rates | 1 of 2 reproduced | 1 of 1 reproduced |" in text
+    assert "| Fig. 1: rates | 1 of 2 reproduced | 1 of 1 reproduced |  |" in text
     for link in ("(curves.svg)", "(curves.csv)", "(rates.csv)"):
         assert link in text
 
 
-def test_an_unexplained_difference_stands_out() -> None:
-    odd = Experiment("Fig. 2", "", (Claim("It falls.", "it grows", holds=False),))
-    assert "| It falls. | it grows | **no, open** |" in page("", "", "", [odd])
+def test_a_changed_verdict_stands_out() -> None:
+    claims = (
+        Claim("It falls.", "it grows", holds=False),
+        Claim("It grows.", "it grows", holds=True, known=fails("not said any more")),
+    )
+    text = page("", "", "", [Experiment("Fig. 2", "", claims)])
+    assert "| It falls. | it grows | no: **changed, look at this** (expected: yes) |" in text
+    assert "| It grows. | it grows | yes: **changed, look at this** (expected: no) |" in text
+    assert "not said any more" not in text
 
 
 def test_plots_are_the_same_bytes_every_time() -> None:
@@ -109,10 +160,20 @@ def test_measured_lines_stand_beside_the_formulas() -> None:
     measured = CHART.with_measured({"(a) rate": [Line("SP-S", (1.0,), (3.1,))], "elsewhere": LINES})
     rows = list(csv.DictReader(io.StringIO(measured.csv())))
     assert len(rows) == 5
-    assert rows[-1] == {"panel": "(a) rate", "series": "SP-S", "source": "measured", "x": "1", "y": "3.1"}
+    assert list(rows[-1].values()) == ["(a) rate", "SP-S", "measured", "1", "3.1", "", ""]
     assert measured.names == ("SP-S", "SP-D")
     assert ">measured<" in draw(measured).decode()
     assert ">measured<" not in draw(CHART).decode()
+
+
+def test_bars_show_the_range_of_the_draws() -> None:
+    banded = Line("a", (1.0, 2.0), (3.0, 4.0), low=(1.0, 2.0), high=(30.0, 5.0))
+    with_band, without = (
+        Chart("band", "", (Panel("p", "x", "y", (line,)),))
+        for line in (banded, replace(banded, low=(), high=()))
+    )
+    assert "p,a,formula,1,3,1,30" in with_band.csv()
+    assert draw(with_band) != draw(without)
 
 
 def test_a_line_has_a_figure_for_every_place() -> None:
@@ -128,12 +189,10 @@ def test_a_bench_writes_page_plots_and_data(tmp_path: Path) -> None:
     out = tmp_path / "new" / "folder"
     paper = Paper("A paper", "About it.", "watersmeet bench it", (Step("Fig. 1", run),))
     screen = quiet()
-    claims = bench(
-        paper, out, screen=screen, measured={"curves": {"(a) rate": [Line("SP-D", (1.0,), (9.5,))]}}
-    )
+    claims = bench(paper, out, screen=screen)
     assert claims == list(EXPERIMENT.claims)
     assert {path.name for path in out.iterdir()} == {PAGE, "curves.svg", "curves.csv", "rates.csv"}
-    assert "SP-D,measured,1,9.5" in (out / "curves.csv").read_text()
+    assert "SP-D,formula,1,4,," in (out / "curves.csv").read_text()
     assert (out / "rates.csv").read_text() == "stream,rate\na,1\n"
     assert "Fig. 1: 2 of 3 reproduced, " in screen.console.file.getvalue()
 

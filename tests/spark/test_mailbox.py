@@ -6,13 +6,16 @@ deployment that is taken for our own, damage that goes unnoticed, mail that pile
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from harness.harm import HARMS
 from watersmeet.errors import CheckpointMismatch, DamagedMessage, MailConflict
+from watersmeet.kernel.sites.packet import TIME
 from watersmeet.spark.sites.mail_source import MailReader
 from watersmeet.spark.sites.mailbox import Address, FolderMailbox, seal, unseal
 from watersmeet.spark.sites.pairing import pair
+from watersmeet.spark.sites.processor import in_order
 
 
 def address(number: int, deployment: str = "ours") -> Address:
@@ -60,6 +63,11 @@ def test_mail_that_was_lost_is_named(tmp_path: Path) -> None:
 def test_a_checkpoint_and_a_mailbox_belong_together(tmp_path: Path) -> None:
     first, second, mailbox, other = (str(tmp_path / name) for name in ("c1", "c2", "mail", "other mail"))
     pair(first, mailbox, ["oslo", "bonn"])
+    # Killed between two marks, before anything was done.
+    (tmp_path / "mail" / "bonn" / "watersmeet-mailbox").unlink()
+    pair(first, mailbox, ["oslo", "bonn"])
+    (tmp_path / "c1" / "commits").mkdir()
+    (tmp_path / "c1" / "commits" / "0").touch()
     pair(first, mailbox, ["oslo", "bonn"])
     with pytest.raises(CheckpointMismatch, match='site "oslo" was started before with another checkpoint'):
         pair(second, mailbox, ["oslo"])
@@ -127,6 +135,52 @@ def test_damaged_mail_is_named_and_what_follows_is_not_lost(harm, tmp_path: Path
         bodies(source, start, end)
     file.write_bytes(whole)
     assert bodies(source, start, end) == [b"mail 0", b"mail 1", b"mail 2"]
+
+
+def test_mail_in_the_place_of_other_mail_is_noticed(tmp_path: Path) -> None:
+    mailbox = FolderMailbox(str(tmp_path))
+    for number in range(2):
+        mailbox.post(address(number), b"mail %d" % number)
+    place = tmp_path / "bonn" / "oslo"
+    (place / "000000000001.mail").write_bytes((place / "000000000000.mail").read_bytes())
+    with pytest.raises(DamagedMessage, match="it is number 0 from oslo"):
+        mailbox.read("bonn", "oslo", 1)
+
+
+def test_files_of_others_in_the_mailbox_do_no_harm(tmp_path: Path) -> None:
+    mailbox, source = FolderMailbox(str(tmp_path)), reader(tmp_path)
+    mailbox.post(address(0), b"mail")
+    place = tmp_path / "bonn" / "oslo"
+    (place / "notes.mail").write_text("mine")
+    (place / "000000000001.mail").write_bytes(seal(address(1), b"")[:20] + b"{}")
+    end = source.latestOffset(source.initialOffset(), None)
+    assert end["bonn/oslo"] == 1, "damage is found by who reads"
+    source.commit(end)
+    assert [file.name for file in place.iterdir()] == ["notes.mail"]
+
+
+def rows_as(values: list[object], kind: pa.DataType) -> bytes:
+    rows = pa.record_batch([pa.array([5] * len(values)), pa.array(values, kind)], [TIME, "v"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_batch(rows)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([3, 1, None, 2], pa.int64()),
+        ([0.0, -0.0, 1.5], pa.float64()),
+        ([[("a", 1)], [("b", 2)], [("c", 3)]], pa.map_(pa.string(), pa.int64())),
+        (["x", "", "xx", None], pa.string()),
+    ],
+    ids=str,
+)
+def test_rows_of_equal_time_are_put_in_one_order(values: list[object], kind: pa.DataType) -> None:
+    """A batch that runs again must send the same mail, whatever the order its rows come in."""
+    forth, back = (in_order([rows_as(list(some), kind)]) for some in (values, reversed(values)))
+    assert repr(forth.to_pylist()) == repr(back.to_pylist())
 
 
 def test_what_a_mail_says() -> None:

@@ -90,6 +90,10 @@ def test_one_application_goes_on_after_a_stop(spark: SparkSession, tmp_path: Pat
     second = started(scenario, spark, sequences_of(query))
     second.finish(timeout=180)
     check(scenario, second)
+    # What has ended is known to have ended, without a batch.
+    third = started(scenario, spark, sequences_of(query))
+    assert third.status == second.status
+    third.finish(timeout=1)
 
 
 def test_values_are_joined_at_different_sites(spark: SparkSession, tmp_path: Path) -> None:

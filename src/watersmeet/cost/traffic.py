@@ -201,7 +201,8 @@ class ValueTraffic:
                     f"it is {table.shape} for {len(self.nodes)} streams.",
                     "give it one row per stream and one column per value.",
                 )
-            _require_amounts(name, table.ravel().tolist())
+            usable = np.isfinite(table) & (table >= 0)
+            _require_amounts(name, table[~usable].tolist())
 
     @classmethod
     def spread(

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -49,7 +48,7 @@ def run_sites(
     deployment = query.deploy(
         sink,
         mailbox=job.mailbox,
-        checkpoint=str(Path(job.checkpoint) / here),
+        checkpoint=f"{job.checkpoint.rstrip('/')}/{here}",
         site=site,
         name=f"{job.name} at {here}",
         trigger=None if to_the_end else job.trigger,

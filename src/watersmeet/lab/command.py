@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from watersmeet.lab.papers.bench import Paper
 
 _DESCRIPTION = """\
-Compute the figures of a paper again and hold its claims against them. Exit code: 0 if every claim holds or is
-known to be mistaken, 1 if not, 130 after Ctrl-C.
+Compute the figures of a paper again and hold its claims against them. Exit code: 0 if every verdict is the
+one that is expected, 1 if not, 130 after Ctrl-C.
 """
 # By the name of the folder beside this file.
 _PAPERS = {
@@ -55,12 +55,16 @@ def register(add_parser: AddParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     # Not before they are needed: arrays and plots take a second to load.
-    from watersmeet.lab.papers.bench import PAGE, Options, bench, unexplained
+    from watersmeet.lab.papers.bench import PAGE, Options, bench, changed
+    from watersmeet.lab.papers.page import tally
 
     options = Options(arguments.full, arguments.seed, arguments.log)
     paper: Paper = importlib.import_module(f"watersmeet.lab.{arguments.paper}.paper").paper(options)
     claims = bench(paper, arguments.out)
-    print(f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold: {arguments.out / PAGE}")
-    for claim in unexplained(claims):
-        print(f"not reproduced: {claim.text}: {claim.found}", file=sys.stderr)
-    return 1 if unexplained(claims) else 0
+    print(f"{tally(claims)}: {arguments.out / PAGE}")
+    for claim in changed(claims):
+        print(
+            f"changed: {claim.text} {claim.found} ({claim.verdict.value}, not {claim.expected.value})",
+            file=sys.stderr,
+        )
+    return 1 if changed(claims) else 0

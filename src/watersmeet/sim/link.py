@@ -85,7 +85,7 @@ class Link:
     def arrival(self, now: int, size: int, *, promise: bool = False) -> int:
         """When a message of this many bytes, ready now, is there."""
         begin = max(now, self._free)
-        for down, up in self.model.failures:
+        for down, up in sorted(self.model.failures):
             if down * SECOND <= begin < up * SECOND:
                 begin = math.ceil(up * SECOND)
         self._free = begin + math.ceil(size / self.model.bandwidth * SECOND)

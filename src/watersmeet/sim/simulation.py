@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -286,8 +286,3 @@ def _take_rows(arrival: Arrival, node: Node) -> Outcome:
 def same_links(model: LinkModel) -> Links:
     """The same behaviour between all sites."""
     return lambda _one, _other: model
-
-
-def links_by_pair(models: Mapping[tuple[str, str], LinkModel]) -> Links:
-    """A behaviour for each pair of sites, whatever the direction."""
-    return lambda one, other: models[(one, other) if (one, other) in models else (other, one)]

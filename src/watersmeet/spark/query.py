@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.cost.forecast import forecast
@@ -189,8 +190,8 @@ class Query:
         self,
         sink: Sink,
         *,
-        mailbox: str,
-        checkpoint: str,
+        mailbox: str | Path,
+        checkpoint: str | Path,
         site: str | None = None,
         name: str | None = None,
         trigger: str | None = None,

@@ -26,6 +26,8 @@ def register(add_parser: AddParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     # Not before they are needed: arrays and Arrow take a second to load.
+    import pyarrow as pa
+
     from watersmeet.errors import InvalidSimulation
     from watersmeet.jobs.simulate.file import read_scenario
     from watersmeet.jobs.simulate.screen import Screen
@@ -33,11 +35,18 @@ def _run(arguments: argparse.Namespace) -> int:
     from watersmeet.sim.run import simulate
 
     scenario = read_scenario(arguments.file)
-    plan = planned(scenario)
     screen = Screen()
-    screen.plan(scenario, plan)
-    with screen.running(scenario) as progress:
-        report = simulate(scenario, plan, progress)
+    try:
+        plan = planned(scenario)
+        screen.plan(scenario, plan)
+        with screen.running(scenario) as progress:
+            report = simulate(scenario, plan, progress)
+    except (pa.ArrowException, MemoryError) as error:
+        raise InvalidSimulation(
+            "the streams cannot be simulated",
+            f"{str(error) or 'there is not enough memory'}.",
+            "check the files that are replayed, and the numbers of values and rows.",
+        ) from None
     screen.report(report)
     if arguments.out is not None:
         try:

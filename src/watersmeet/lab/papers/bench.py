@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from watersmeet.errors import WatersmeetError
-from watersmeet.lab.papers.chart import Line
-from watersmeet.lab.papers.claim import Claim, Verdict
+from watersmeet.lab.papers.claim import Claim
 from watersmeet.lab.papers.page import Experiment, page, tally
 from watersmeet.lab.papers.plot import draw, require_matplotlib
 from watersmeet.lab.papers.tracker import Screen, Tracker
 
 PAGE = "README.md"
-
-# Measured lines by the name of a chart and the title of a panel in it.
-Measured = Mapping[str, Mapping[str, Sequence[Line]]]
 
 
 class UnusableFolder(WatersmeetError, ValueError):
@@ -68,16 +64,13 @@ class Paper:
     steps: tuple[Step, ...] = field(default_factory=tuple)
 
 
-def bench(
-    paper: Paper, out: Path, *, screen: Screen | None = None, measured: Measured | None = None
-) -> list[Claim]:
+def bench(paper: Paper, out: Path, *, screen: Screen | None = None) -> list[Claim]:
     """Run all experiments, write page, plots and data, and return the claims.
 
     Args:
         paper: What is run.
         out: The folder. Files that are there and have the same name are replaced.
         screen: Where progress is shown.
-        measured: Series from elsewhere that are shown beside those of the formulas.
     """
     require_matplotlib()
     screen = screen or Screen()
@@ -88,7 +81,7 @@ def bench(
     experiments = []
     for step in paper.steps:
         with screen.running(step.title) as (tracker, say):
-            experiment = _with_measured(step.run(tracker), measured or {})
+            experiment = step.run(tracker)
             _write_data(experiment, out)
             say(tally(experiment.claims))
         experiments.append(experiment)
@@ -97,14 +90,9 @@ def bench(
     return [claim for experiment in experiments for claim in experiment.claims]
 
 
-def unexplained(claims: Sequence[Claim]) -> list[Claim]:
-    """Claims that do not hold, for no known reason."""
-    return [claim for claim in claims if claim.verdict is Verdict.OPEN]
-
-
-def _with_measured(experiment: Experiment, measured: Measured) -> Experiment:
-    charts = tuple(chart.with_measured(measured.get(chart.name, {})) for chart in experiment.charts)
-    return replace(experiment, charts=charts)
+def changed(claims: Sequence[Claim]) -> list[Claim]:
+    """Claims with another verdict than expected."""
+    return [claim for claim in claims if claim.changed]
 
 
 def _write_data(experiment: Experiment, out: Path) -> None:

@@ -24,16 +24,28 @@ class Line:
         xs: Where.
         ys: What.
         source: Where the figures come from.
+        low: The least figure of several draws, whose mean the line shows; empty for one.
+        high: The largest.
     """
 
     name: str
     xs: tuple[float, ...]
     ys: tuple[float, ...]
     source: Source = "formula"
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Every place has a figure."""
         assert len(self.xs) == len(self.ys), f"{self.name}: {len(self.xs)} places, {len(self.ys)} figures"
+        assert len(self.low) == len(self.high), f"{self.name}: a range has two ends"
+
+    @property
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Where, what, and the range, ready to print."""
+        low, high = self.low or (None,) * len(self.xs), self.high or (None,) * len(self.xs)
+        for numbers in zip(self.xs, self.ys, low, high, strict=True):
+            yield tuple("" if number is None else figure(number) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +109,13 @@ class Chart:
 
     def csv(self) -> str:
         """One row for each figure."""
-        return csv_text(("panel", "series", "source", "x", "y"), self._rows())
+        return csv_text(("panel", "series", "source", "x", "y", "low", "high"), self._rows())
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for panel in self.panels:
             for line in panel.lines:
-                for x, y in zip(line.xs, line.ys, strict=True):
-                    yield panel.title, line.name, line.source, figure(x), figure(y)
+                for row in line.rows:
+                    yield panel.title, line.name, line.source, *row
 
 
 @dataclass(frozen=True, slots=True)

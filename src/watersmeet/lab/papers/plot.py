@@ -9,7 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import WatersmeetError
-from watersmeet.lab.papers.chart import Chart, Panel
+from watersmeet.lab.papers.chart import Chart, Line, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +31,11 @@ _STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-_PANEL_WIDTH, _PANEL_HEIGHT, _LEGEND_HEIGHT = 4.2, 2.7, 0.3
+_PANEL_WIDTH, _PANEL_HEIGHT, _LEGEND_HEIGHT = 4.8, 3.0, 0.3
 _LEGEND_COLUMNS = 3
+# Bars of neighbouring lines, in points; and up to so many places each has a label.
+_BAR_DISTANCE = 3.0
+_FEW_PLACES = 6
 
 
 class NoMatplotlib(WatersmeetError, RuntimeError):
@@ -112,20 +115,43 @@ def _draw_panel(frame: Axes, panel: Panel, names: Sequence[str]) -> dict[str, Li
                 line.xs, line.ys, color=colour, marker=_MARKS[style], markersize=2 + width, linewidth=width
             )
             drawn.setdefault(line.name, handle)
+            if line.low:
+                _draw_range(frame, line, colour, names.index(line.name) - (len(names) - 1) / 2)
     frame.set_title(panel.title)
     frame.set_xlabel(panel.x_label)
     frame.set_ylabel(panel.y_label)
     places = sorted({x for line in panel.lines for x in line.xs})
     if panel.log_x:
         _label_every_place(frame, places)
+    elif len(places) <= _FEW_PLACES:
+        frame.set_xticks(places)
+    heights = [y for line in panel.lines for y in (*line.ys, *line.low, *line.high)]
     if panel.log_y:
         frame.set_yscale("log")
+        frame.set_ylim(min(y for y in heights if y > 0) / 1.5, 1.5 * max(heights))
         _label_powers(frame)
     else:
         # From zero, so that a small difference does not look like a large one.
-        highest = max(y for line in panel.lines for y in line.ys)
-        frame.set_ylim(0, 1.08 * highest or 1)
+        frame.set_ylim(0, 1.08 * max(heights) or 1)
     return drawn
+
+
+def _draw_range(frame: Axes, line: Line, colour: str, place: float) -> None:
+    """The range of the draws as thin bars, those of different lines side by side."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = frame.get_figure()
+    assert figure is not None
+    aside = ScaledTranslation(_BAR_DISTANCE * place / 72, 0, figure.dpi_scale_trans)
+    frame.vlines(
+        line.xs,
+        line.low,
+        line.high,
+        colors=colour,
+        linewidth=1.1,
+        alpha=0.75,
+        transform=frame.transData + aside,
+    )
 
 
 def _label_powers(frame: Axes) -> None:

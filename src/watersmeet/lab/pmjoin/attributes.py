@@ -11,17 +11,19 @@ import numpy as np
 from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.traffic import Feed
 from watersmeet.lab.papers.chart import Chart
-from watersmeet.lab.papers.claim import Claim, grows
+from watersmeet.lab.papers.claim import fails, grows, partly
+from watersmeet.lab.papers.draws import Figures, averaged, lines
 from watersmeet.lab.papers.page import Experiment
 from watersmeet.lab.papers.tracker import Tracker
-from watersmeet.lab.pmjoin.heuristic import panel
-from watersmeet.lab.pmjoin.workload import drawn, generator, spans
+from watersmeet.lab.pmjoin.planners import panel
+from watersmeet.lab.pmjoin.workload import drawn, spans
 from watersmeet.optimize.partition.by_rate import by_rate
 from watersmeet.optimize.partition.find_partition import Candidate, find_partition
 from watersmeet.optimize.partition.groups import Groups
 from watersmeet.optimize.partition.mixed import mixed
 from watersmeet.optimize.partition.select import select, select_alternative, select_random
 from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.sim.distribution import generator
 
 STREAMS = 20
 NODES = 10
@@ -39,38 +41,101 @@ class Size:
 
     Attributes:
         ranges: Numbers of values of each attribute.
-        queries: How many random queries are averaged.
+        queries: How many random queries are averaged in a draw.
+        draws: How many sets of streams there are, each with queries of its own.
     """
 
     ranges: tuple[int, ...] = (1000, 10_000, 30_000, 100_000)
-    queries: int = 12
+    queries: int = 8
+    draws: int = 5
 
 
-FULL = Size(queries=200)
+FULL = Size(queries=200, draws=10)
 
 NONE, HEURISTIC, RANDOM, ALTERNATIVE = "no partitioning", "Heuristic", "Random", "Alternative"
+_OTHERS = (HEURISTIC, RANDOM, ALTERNATIVE)
+_CASE = "20 streams, 3 to 7 attributes"
 
 _SETTING = """\
 Twenty streams at ten nodes, placed at random, 100 to 1000 tuples/s, windows of 10 to 100 s. A query joins
 all of them on 3 to 7 attributes: streams are dealt to the attributes at random, and each attribute after
 the first also has one stream of those before it. Values are distributed differently in each stream and
 attribute. The plan is that of Algorithm 1; the PMJoins in it have at most ten groups of values, by the
-rates of 1000 buckets of a histogram. Mean of {queries} random queries for each number of values, with the
-same streams. Heuristic takes the PMJoins with the fastest inputs, Random any, Alternative those that
-Heuristic gave up. A result of a PMJoin is sent from wherever it comes about to the node of the join
-above."""
+rates of 1000 buckets of a histogram. {draws} draws of streams, each with the mean of {queries} random queries
+over them, the same for each number of values. Heuristic takes the PMJoins with the fastest inputs, Random
+any, Alternative those that Heuristic gave up. A result of a PMJoin is sent from wherever it comes about to
+the node of the join above."""
 _NO_CANDIDATES = """\
 With few values the windows hold many tuples of each, joins give more than they take, and the plan is one
 large join on all attributes, in which there is nothing to split."""
-
-_LEVELS_OFF = """\
-It grows as long as more values mean more operators on one attribute, which can be split. From 30,000
-values on nearly all nineteen of a plan can be, and the share that is saved no longer follows the number
-of values."""
+_LITTLE_TO_CHOOSE = """\
+With few values hardly anything can be split, so the three are within some percent of each other, and which
+is ahead is chance."""
+_BY_CHANCE = """\
+It is on average. In a draw of {queries} queries Random may by chance pick PMJoins that save more; the paper
+averages 200 queries."""
 
 
 def figure_11(size: Size, seed: int, tracker: Tracker) -> Experiment:
     """What is sent by the number of values."""
+    draws = averaged([_figures(size, 1000 * seed + draw, tracker) for draw in range(size.draws)])
+    first, last = f"{size.ranges[0]:,}", f"{size.ranges[-1]:,}"
+    claims = (
+        draws.judge(
+            "The plan without partitioning is worst for every number of values.",
+            lambda figures: f"{_percents(saved(figures))} saved by Heuristic",
+            lambda figures: never_above(figures, _OTHERS, NONE) and min(saved(figures)) > 0,
+            fails(_NO_CANDIDATES),
+        ),
+        draws.judge(
+            f"The plan without partitioning is worst from {size.ranges[1]:,} values on.",
+            lambda figures: f"{_percents(saved(figures)[1:])} saved by Heuristic",
+            lambda figures: never_above(figures, _OTHERS, NONE, start=1) and min(saved(figures)[1:]) > 0,
+            origin="corrected",
+        ),
+        draws.judge(
+            "The more values, the larger the benefit.",
+            lambda figures: f"{_percents(saved(figures))} saved",
+            lambda figures: grows(saved(figures)),
+        ),
+        draws.judge(
+            "With many values the benefit is larger than with few.",
+            lambda figures: f"{saved(figures)[0]:.0%} with {first}, {saved(figures)[-1]:.0%} with {last}",
+            lambda figures: saved(figures)[-1] > saved(figures)[0] + _NOTABLE,
+            origin="corrected",
+        ),
+        draws.judge(
+            "Heuristic is better than Random and Alternative.",
+            lambda figures: (
+                ", ".join(f"{name} {line[-1]:.1f}" for name, line in figures[_CASE].items())
+                + f" tuples/s with {last} values"
+            ),
+            lambda figures: (
+                all(never_above(figures, (HEURISTIC,), name) for name in (RANDOM, ALTERNATIVE))
+                and ahead(figures)
+            ),
+            partly(_LITTLE_TO_CHOOSE),
+        ),
+        draws.judge(
+            f"Heuristic is better than Random and Alternative with {last} values.",
+            lambda figures: (
+                ", ".join(f"{name} {figures[_CASE][name][-1]:.1f}" for name in _OTHERS) + " tuples/s"
+            ),
+            ahead,
+            partly(_BY_CHANCE.format(queries=size.queries)),
+            origin="corrected",
+        ),
+    )
+    chart = Chart(
+        "fig11",
+        "What is sent when some operators are split by value",
+        (panel(_CASE, "values", lines(draws, _CASE, size.ranges), log_x=True, log_y=True),),
+    )
+    setting = _SETTING.format(queries=size.queries, draws=size.draws)
+    return Experiment("Fig. 11: joins on different attributes", setting, claims, (chart,))
+
+
+def _figures(size: Size, seed: int, tracker: Tracker) -> Figures[str]:
     found: dict[str, list[float]] = {NONE: [], HEURISTIC: [], RANDOM: [], ALTERNATIVE: []}
     for values in size.ranges:
         costs = [
@@ -78,55 +143,32 @@ def figure_11(size: Size, seed: int, tracker: Tracker) -> Experiment:
         ]
         for name, line in found.items():
             line.append(mean(cost[name] for cost in costs))
-    gains = [1 - ours / none for ours, none in zip(found[HEURISTIC], found[NONE], strict=True)]
-    others = (HEURISTIC, RANDOM, ALTERNATIVE)
-    last = {name: line[-1] for name, line in found.items()}
-    claims = (
-        Claim(
-            "The plan without partitioning is worst for every number of values.",
-            ", ".join(f"{gain:.0%}" for gain in gains) + " saved by Heuristic",
-            all(
-                found[name][at] <= found[NONE][at] * (1 + 1e-9)
-                for name in others
-                for at in range(len(size.ranges))
-            )
-            and min(gains) > 0,
-            _NO_CANDIDATES,
-        ),
-        Claim(
-            f"The plan without partitioning is worst from {size.ranges[1]:,} values on.",
-            ", ".join(f"{gain:.0%}" for gain in gains[1:]) + " saved by Heuristic",
-            all(found[name][at] < found[NONE][at] for name in others for at in range(1, len(size.ranges))),
-            origin="corrected",
-        ),
-        Claim(
-            "The more values, the larger the benefit.",
-            ", ".join(f"{gain:.0%}" for gain in gains) + " saved",
-            grows(gains),
-            _LEVELS_OFF,
-        ),
-        Claim(
-            "With many values the benefit is larger than with few.",
-            f"{gains[0]:.0%} with {size.ranges[0]:,}, {gains[-1]:.0%} with {size.ranges[-1]:,}",
-            gains[-1] > gains[0] + _NOTABLE,
-            origin="corrected",
-        ),
-        Claim(
-            "Heuristic is better than Random and Alternative.",
-            ", ".join(f"{name} {cost:.1f}" for name, cost in last.items())
-            + f" tuples/s with {size.ranges[-1]:,} values",
-            all(
-                found[HEURISTIC][at] <= found[name][at] * (1 + 1e-9)
-                for name in (RANDOM, ALTERNATIVE)
-                for at in range(len(size.ranges))
-            )
-            and last[HEURISTIC] < min(last[RANDOM], last[ALTERNATIVE]),
-        ),
+    return {_CASE: found}
+
+
+def saved(figures: Figures[str]) -> list[float]:
+    """Which share Heuristic saves."""
+    return [1 - a / b for a, b in zip(figures[_CASE][HEURISTIC], figures[_CASE][NONE], strict=True)]
+
+
+def ahead(figures: Figures[str]) -> bool:
+    """Whether Heuristic is best with the most values."""
+    last = {name: line[-1] for name, line in figures[_CASE].items()}
+    return last[HEURISTIC] < min(last[RANDOM], last[ALTERNATIVE])
+
+
+def never_above(figures: Figures[str], names: Sequence[str], other: str, *, start: int = 0) -> bool:
+    """Whether some curves are nowhere above another."""
+    above = figures[_CASE][other][start:]
+    return all(
+        mine <= theirs * (1 + 1e-9)
+        for name in names
+        for mine, theirs in zip(figures[_CASE][name][start:], above, strict=True)
     )
-    lines = panel("20 streams, 3 to 7 attributes", "values", size.ranges, found, log_x=True, log_y=True)
-    chart = Chart("fig11", "What is sent when some operators are split by value", (lines,))
-    setting = _SETTING.format(queries=size.queries)
-    return Experiment("Fig. 11: joins on different attributes", setting, claims, (chart,))
+
+
+def _percents(shares: Sequence[float]) -> str:
+    return ", ".join(f"{share:.0%}" for share in shares)
 
 
 def query(values: int, seed: int, number: int, streams: int = STREAMS) -> AttributeTraffic:
@@ -142,7 +184,8 @@ def query(values: int, seed: int, number: int, streams: int = STREAMS) -> Attrib
     rng = generator(seed, 11, number)
     attributes = {}
     for name, members in enumerate(shared_by(streams, rng)):
-        rows = {at: np.roll(drawn(values, rng), int(rng.random() * values)) for at in members}
+        # Moved by the same share of the range, however many values it has.
+        rows = {at: np.roll(drawn(values, rng).in_order(), int(rng.random() * values)) for at in members}
         attributes[f"attribute {name}"] = SharedAttribute(rows)
     return AttributeTraffic(feeds, attributes)
 

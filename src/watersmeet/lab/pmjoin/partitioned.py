@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from statistics import mean
 
 import numpy as np
 
 from watersmeet.cost.traffic import Feed, ValueTraffic
 from watersmeet.lab.pmjoin.tabled import Products, TabledTraffic
-from watersmeet.lab.pmjoin.workload import Floats, HotSpots, Likeness, Windows, frequencies, spans
+from watersmeet.lab.pmjoin.workload import HotSpots, Likeness, Windows, frequencies, spans
 from watersmeet.optimize.partition.by_hash import by_hash
 from watersmeet.optimize.partition.by_range import by_range
 from watersmeet.optimize.partition.by_rate import by_rate
 from watersmeet.optimize.partition.groups import Groups
 from watersmeet.optimize.placement.plan import operators
 from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.sim.distribution import Floats
 
 VALUES = 1000
 RATES = (10, 1000)
@@ -99,8 +99,3 @@ def workload(
     feeds = [Feed.timed(rates[node], lengths[node], node) for node in range(streams)]
     traffic = ValueTraffic.spread(feeds, frequencies(most, values, likeness, rng, hot_spots)[:streams])
     return Workload(traffic, Products.of(traffic, lengths[:streams]))
-
-
-def mean_routed(found: list[Routed]) -> Routed:
-    """The mean of several workloads."""
-    return Routed(mean(each.sent for each in found), mean(each.stay for each in found))

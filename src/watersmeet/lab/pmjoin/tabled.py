@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,21 @@ class TabledTraffic:
     rates: Floats
     windows: Floats
     sizes: Sizes = "flat"
+
+    @classmethod
+    def of(cls, traffic: ValueTraffic, spans: Floats) -> TabledTraffic:
+        """Some streams with all their values.
+
+        Args:
+            traffic: The streams; tuples of one size.
+            spans: How long the window of each lasts.
+        """
+        half = len(spans) // 2
+        # A set is a subset of the first streams and one of the others, so the sum over values of all
+        # products is a product of two small tables.
+        held = _products(traffic.windows[half:]) @ _products(traffic.windows[:half]).T
+        _require_spans(traffic, spans)
+        return cls(traffic.nodes, sets(len(spans)), held.ravel() * _turnover(spans), held.ravel())
 
     def joined(self, streams: frozenset[int]) -> Flow:
         """Rate and window of the join of some streams."""
@@ -75,17 +91,40 @@ class Products:
             traffic: The streams; tuples of one size.
             spans: How long the window of each lasts.
         """
-        assert np.allclose(traffic.rates * spans[:, None], traffic.windows), "windows are not windows of time"
-        sets: list[frozenset[int]] = [frozenset()]
-        windows, turnover = np.ones((1, traffic.rates.shape[1])), np.zeros(1)
-        for stream, (row, span) in enumerate(zip(traffic.windows, spans, strict=True)):
-            sets += [streams | {stream} for streams in sets]
-            windows = np.concatenate([windows, windows * row])
-            turnover = np.concatenate([turnover, turnover + 1 / span])
-        return cls(traffic.nodes, {streams: row for row, streams in enumerate(sets)}, windows, turnover)
+        _require_spans(traffic, spans)
+        return cls(traffic.nodes, sets(len(spans)), _products(traffic.windows), _turnover(spans))
 
     def split(self, groups: Iterable[tuple[int, ...]]) -> Iterator[TabledTraffic]:
         """The streams of each group."""
         for values in groups:
             held = self.windows[:, list(values)].sum(axis=1)
             yield TabledTraffic(self.nodes, self.rows, held * self.turnover, held)
+
+
+@cache
+def sets(streams: int) -> Mapping[frozenset[int], int]:
+    """The row of every set of streams: its members as bits."""
+    found: list[frozenset[int]] = [frozenset()]
+    for stream in range(streams):
+        found += [few | {stream} for few in found]
+    return {few: row for row, few in enumerate(found)}
+
+
+def _products(windows: Floats) -> Floats:
+    """Per set of streams and value the product of their windows."""
+    products = np.ones((1, windows.shape[1]))
+    for row in windows:
+        products = np.concatenate([products, products * row])
+    return products
+
+
+def _turnover(spans: Floats) -> Floats:
+    """Per set of streams the sum of 1 / T."""
+    turnover = np.zeros(1)
+    for span in spans:
+        turnover = np.concatenate([turnover, turnover + 1 / span])
+    return turnover
+
+
+def _require_spans(traffic: ValueTraffic, spans: Floats) -> None:
+    assert np.allclose(traffic.rates * spans[:, None], traffic.windows), "windows are not windows of time"

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from watersmeet.cost.semijoin import FORMULAS, OneWayJoin
 from watersmeet.cost.site import Setting, SiteStream, Work
 from watersmeet.lab.papers.chart import Chart, Line, Panel
-from watersmeet.lab.papers.tracker import Tracker
 from watersmeet.lab.semijoin.setting import LINK, stream
 from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 
 FIRST = stream(0, attributes=250, key_fraction=0.1, rate=300, window=3.0)
 DEFAULT_JOIN = OneWayJoin(FIRST, replace(FIRST, node=1), LINK, Setting(tick=0.1))
+
+_SEMIJOINS = (Algorithm.SM_S1, Algorithm.SM_S2, Algorithm.SM_D1, Algorithm.SM_D2)
 
 # Where semijoins filter: four of five rows of the second stream have no partner.
 FILTERING = replace(DEFAULT_JOIN, second=replace(DEFAULT_JOIN.second, distinct=50))
@@ -33,7 +34,8 @@ class Sweep:
         title: What is varied.
         x_label: The same with its unit.
         values: The places.
-        work: Per algorithm what it costs, place by place.
+        joins: What is joined at each place.
+        work: Per algorithm what it costs by its formula, place by place.
         log_x: Whether the places multiply.
     """
 
@@ -41,6 +43,7 @@ class Sweep:
     title: str
     x_label: str
     values: tuple[float, ...]
+    joins: tuple[OneWayJoin, ...]
     work: Mapping[Algorithm, tuple[Work, ...]]
     log_x: bool = False
 
@@ -48,11 +51,16 @@ class Sweep:
         """Transmission and processing."""
         return tuple(work.total for work in self.work[algorithm])
 
+    @property
+    def heading(self) -> str:
+        """The title of the figure."""
+        return f"({self.name}) {self.title}"
+
     def panel(self) -> Panel:
         """The figure."""
         lines = tuple(Line(each.value, self.values, self.totals(each)) for each in PUBLISHED)
         y_label = "work per second of arrivals (s)"
-        return Panel(f"({self.name}) {self.title}", self.x_label, y_label, lines, log_x=self.log_x)
+        return Panel(self.heading, self.x_label, y_label, lines, log_x=self.log_x)
 
 
 def swept(
@@ -67,10 +75,10 @@ def swept(
     """Price every algorithm of the paper at every value."""
     joins = [change(value) for value in values]
     work = {each: tuple(FORMULAS[each](join) for join in joins) for each in PUBLISHED}
-    return Sweep(name, title, x_label, tuple(values), work, log_x)
+    return Sweep(name, title, x_label, tuple(values), tuple(joins), work, log_x)
 
 
-def sweeps(tracker: Tracker) -> dict[str, Sweep]:
+def sweeps() -> dict[str, Sweep]:
     """Fig. 7 (a) to (g), and (f) once more where semijoins filter."""
     varied = (
         ("a", "size of a row", "bytes of a row of S2", _steps(250, 2250, 8), _second(_full)),
@@ -82,13 +90,30 @@ def sweeps(tracker: Tracker) -> dict[str, Sweep]:
         ("g", "execution interval", "execution interval (ms)", _steps(100, 500, 8), _tick),
         ("f'", "bandwidth, f2 = 0.02", "bandwidth (Kbps)", _BANDWIDTHS, _bandwidth(FILTERING)),
     )
-    return {given[0]: swept(*given, log_x=given[0][0] == "f") for given in tracker.each(varied)}
+    return {given[0]: swept(*given, log_x=given[0][0] == "f") for given in varied}
 
 
 def chart(found: Mapping[str, Sweep]) -> Chart:
     """All of Fig. 7."""
     caption = "Work of the six one-way join algorithms while one parameter varies"
     return Chart("fig7", caption, tuple(sweep.panel() for sweep in found.values()))
+
+
+def crossing(sweep: Sweep, one: Algorithm, other: Algorithm) -> float | None:
+    """Where two curves meet, between the places that were tried."""
+    gaps = [a - b for a, b in zip(sweep.totals(one), sweep.totals(other), strict=True)]
+    for at in range(1, len(gaps)):
+        if gaps[at - 1] <= 0 <= gaps[at] and gaps[at] > gaps[at - 1]:
+            left, right = sweep.values[at - 1], sweep.values[at]
+            return left + (right - left) * -gaps[at - 1] / (gaps[at] - gaps[at - 1])
+    return None
+
+
+def advantage(sweep: Sweep) -> tuple[float, ...]:
+    """How many seconds the best semijoin saves over the best simple join."""
+    simple = zip(*(sweep.totals(each) for each in (Algorithm.SP_S, Algorithm.SP_D)), strict=True)
+    semi = zip(*(sweep.totals(each) for each in _SEMIJOINS), strict=True)
+    return tuple(min(ours) - min(theirs) for ours, theirs in zip(simple, semi, strict=True))
 
 
 _BANDWIDTHS = (256.0, 512.0, 1024.0, 2048.0, 4096.0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import timedelta
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +16,9 @@ from pyspark.sql import functions as F
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.plan.sites.wiring import MergeSpec, Wiring
-from watersmeet.query import JoinQuery
+from watersmeet.query import JoinQuery, parse_duration
 from watersmeet.spark.dataframe import result_columns_of
+from watersmeet.spark.session import SparkFailed, essence
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.sites.mail_source import FORMAT, MailSource
 from watersmeet.spark.sites.mailbox import CONTROL, Address, FolderMailbox
@@ -22,8 +26,9 @@ from watersmeet.spark.sites.pairing import pair
 from watersmeet.spark.sites.processor import MAILED, OUTPUT_SCHEMA, RESULTS, STATUS
 from watersmeet.spark.sites.results import POSTED_SCHEMA, result_schema
 from watersmeet.spark.sites.ship import pack_function, post_function, site_processor, unpack_function
-from watersmeet.spark.sites.sink import Sink, write_batch
+from watersmeet.spark.sites.sink import Sink, refuse_unusable_sink, write_batch
 from watersmeet.spark.sites.sources import prepared_source
+from watersmeet.spark.sites.status import LinkStatus, SiteStatus, keep_status, last_status, read_status
 from watersmeet.spark.sites.task import SiteTask
 
 if TYPE_CHECKING:
@@ -33,38 +38,8 @@ if TYPE_CHECKING:
 # Mail up to this size is fetched together with the books of the batch, larger mail is posted by the workers.
 _SMALL = 1 << 20
 _POLL_SECONDS = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class LinkStatus:
-    """What a site has sent to another so far: mail, rows in it, and bytes as they were written."""
-
-    messages: int
-    rows: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class SiteStatus:
-    """A site after its last batch.
-
-    Attributes:
-        rows: Rows that came, by stream.
-        late: Rows that came too late, by stream.
-        results: Results so far.
-        sent: What was sent, by receiver.
-        held: Rows in windows.
-        skipped: Mail that had come before and was not read again.
-        ended: Whether all streams have ended and all results are out.
-    """
-
-    rows: dict[str, int]
-    late: dict[str, int]
-    results: int
-    sent: dict[str, LinkStatus]
-    held: int
-    skipped: int
-    ended: bool
+# How long sources are waited for that never fall silent.
+_PATIENCE_SECONDS = 60.0
 
 
 @dataclass
@@ -80,7 +55,7 @@ class Deployment:
     query: StreamingQuery
     sites: tuple[str, ...]
     task: SiteTask
-    status: dict[str, SiteStatus] = field(default_factory=dict)
+    status: dict[str, SiteStatus]
 
     @property
     def links(self) -> dict[tuple[str, str], LinkStatus]:
@@ -99,33 +74,56 @@ class Deployment:
     @property
     def ended(self) -> bool:
         """Whether all streams have ended and all results of these sites are out."""
-        return all(site in self.status and self.status[site].ended for site in self.sites)
+        return all(status.ended for status in self.status.values())
 
     def finish(self, timeout: float | None = None) -> None:
         """Say that the streams of these sites have ended, and wait until all results are out.
 
-        What the sources have now still counts. With sites in other applications this waits for those too.
+        What the sources have now still counts. A source that never falls silent is ended after a while,
+        half of the timeout or a minute; rows that come later count as late. With sites in other
+        applications this waits for those too.
 
         Args:
             timeout: Give up after so many seconds.
         """
-        self.query.processAllAvailable()
-        mailbox = FolderMailbox(self.task.mailbox)
-        for site in self.sites:
-            sources = [part for part in self.task.wiring.parts if isinstance(part, MergeSpec)]
-            body = json.dumps({"end": [s.stream for s in sources if s.site == site and s.stream is not None]})
-            # Always the first and only word of control: said twice, it is read once.
-            mailbox.post(Address(self.task.deployment, CONTROL, site, 0), body.encode())
-        self.wait(timeout)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        if not self.ended:
+            self._read_what_is_there(_PATIENCE_SECONDS if timeout is None else timeout / 2)
+            mailbox = FolderMailbox(self.task.mailbox)
+            for site in self.sites:
+                streams = [stream for stream, place in self.task.places.items() if place == site]
+                # Always the first and only word of control: said twice, it is read once.
+                address = Address(self.task.deployment, CONTROL, site, 0)
+                mailbox.post(address, json.dumps({"end": streams}).encode())
+        self.wait(None if deadline is None else deadline - time.monotonic())
+
+    def _read_what_is_there(self, patience: float) -> None:
+        """Let the sources be read up to where they are now; one that never falls silent is not waited for."""
+
+        def read() -> None:
+            # What went wrong is found by who waits for the end.
+            with contextlib.suppress(Exception):
+                self.query.processAllAvailable()
+
+        thread = threading.Thread(target=read, daemon=True)
+        thread.start()
+        thread.join(patience)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until these sites have ended, then stop."""
+        """Wait until these sites have ended, then stop.
+
+        Raises:
+            watersmeet.spark.session.SparkFailed: The query failed, or was stopped.
+            TimeoutError: They have not ended in time.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.ended:
-            if self.query.exception() is not None or not self.query.isActive:
-                # Raises what happened.
-                self.query.awaitTermination()
-                break
+            if not self.query.isActive:
+                error = self.query.exception()
+                raise SparkFailed(
+                    "the join between sites failed" if error else "the join between sites was stopped",
+                    essence(str(error)) if error else "not all streams have ended.",
+                )
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"the sites {choices(self.sites)} have not ended in {timeout:g} s")
             time.sleep(_POLL_SECONDS)
@@ -141,8 +139,8 @@ def deploy(
     wiring: Wiring,
     sink: Sink,
     *,
-    mailbox: str,
-    checkpoint: str,
+    mailbox: str | Path,
+    checkpoint: str | Path,
     site: str | None = None,
     name: str | None = None,
     trigger: str | None = None,
@@ -151,6 +149,9 @@ def deploy(
     if site is not None and site not in wiring.sites:
         raise InvalidQuery(f'there is no site "{site}"', f"the sites are {choices(wiring.sites)}.")
     here = wiring.sites if site is None else (site,)
+    refuse_unusable_sink(sink)
+    every = None if trigger is None else _interval(trigger)
+    folder = _folder(mailbox)
     for stream in query.streams:
         if not stream.source.isStreaming:
             raise InvalidQuery(
@@ -162,9 +163,8 @@ def deploy(
     refuse_unsafe_settings(spark.conf)
     refuse_large_types(spark.conf)
     sources = [prepared_source(query, number) for number in range(len(query.streams))]
-    folder = str(Path(mailbox).absolute())
     task = SiteTask.of(query, wiring, [source.schema for source in sources], folder)
-    pair(checkpoint, folder, here)
+    pair(str(checkpoint), folder, here)
     spark.dataSource.register(MailSource)
     mail = (
         spark.readStream.format(FORMAT)
@@ -184,23 +184,50 @@ def deploy(
         .groupBy("label")
         .transformWithStateInPandas(site_processor(task), OUTPUT_SCHEMA, "append", "none")
     )
-    closing = _Closing(query, task, sink, "all" if site is None else site)
-    writer = output.writeStream.foreachBatch(closing).option("checkpointLocation", checkpoint)
+    status = last_status(task, here)
+    closing = _Closing(query, task, sink, "all" if site is None else site, status)
+    writer = output.writeStream.foreachBatch(closing).option("checkpointLocation", str(checkpoint))
     if name is not None:
         writer = writer.queryName(name)
-    if trigger is not None:
-        writer = writer.trigger(processingTime=trigger)
-    running = Deployment(writer.start(), here, task)
-    closing.status = running.status
-    return running
+    if every is not None:
+        writer = writer.trigger(processingTime=f"{every // timedelta(milliseconds=1)} milliseconds")
+    return Deployment(writer.start(), here, task, status)
+
+
+def _folder(mailbox: str | Path) -> str:
+    """Where mail goes."""
+    if "://" in str(mailbox):
+        raise InvalidQuery(
+            "the mailbox is not a folder",
+            f"it is {mailbox}.",
+            "give a folder that is mounted at all sites.",
+        )
+    folder = Path(mailbox).absolute()
+    if folder.exists() and not folder.is_dir():
+        raise InvalidQuery("the mailbox is not a folder", f"{folder} is a file.", "name a folder.")
+    return str(folder)
+
+
+def _interval(trigger: str) -> timedelta:
+    try:
+        every = parse_duration(trigger)
+    except ValueError as error:
+        raise InvalidQuery(
+            "trigger is not a duration", f"{error}.", 'write for example "1 second".'
+        ) from None
+    if every <= timedelta(0):
+        raise InvalidQuery("trigger is not above zero", f"it is {trigger}.", 'write for example "1 second".')
+    return every
 
 
 class _Closing:
     """What is done with the output of every batch."""
 
-    def __init__(self, query: JoinQuery, task: SiteTask, sink: Sink, writer: str) -> None:
+    def __init__(
+        self, query: JoinQuery, task: SiteTask, sink: Sink, writer: str, status: dict[str, SiteStatus]
+    ) -> None:
         self._query, self._task, self._sink, self._writer = query, task, sink, writer
-        self.status: dict[str, SiteStatus] = {}
+        self.status = status
 
     def __call__(self, output: DataFrame, batch: int) -> None:
         output = output.persist()
@@ -215,7 +242,9 @@ class _Closing:
             # After results and mail: who sees that a site has ended finds everything there.
             for row in found:
                 if row.kind == STATUS:
-                    self.status[row.site] = _status(self._query, json.loads(row.blob))
+                    said = json.loads(row.blob)
+                    keep_status(self._task, row.site, said)
+                    self.status[row.site] = read_status(self._query, self._task, row.site, said)
         finally:
             output.unpersist()
 
@@ -235,19 +264,3 @@ class _Closing:
         for rest in self._query.afterwards:
             results = results.filter(F.expr(rest.text))
         return results.select(*result_columns_of(self._query))
-
-
-def _status(query: JoinQuery, said: dict[str, Any]) -> SiteStatus:
-    def by_name(values: dict[str, int]) -> dict[str, int]:
-        return {query.names[int(number)]: value for number, value in values.items()}
-
-    sent = {receiver: LinkStatus(**totals) for receiver, totals in said["sent"].items()}
-    return SiteStatus(
-        by_name(said["rows"]),
-        by_name(said["late"]),
-        said["results"],
-        sent,
-        said["held"],
-        said["skipped"],
-        said["ended"],
-    )

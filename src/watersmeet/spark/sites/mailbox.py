@@ -136,7 +136,7 @@ class FolderMailbox:
         except DamagedMessage:
             foreign = True
         if foreign:
-            file.rename(file.with_suffix(_REFUSED))
+            _set_aside(file)
             self.post(address, unseal(mail, str(file))[1])
             return
         raise MailConflict(
@@ -156,7 +156,7 @@ class FolderMailbox:
         number = after
         while (file := place / _name(number + 1)).exists():
             if self._foreign(file, deployment):
-                file.rename(file.with_suffix(_REFUSED))
+                _set_aside(file)
                 break
             number += 1
         if number == after:
@@ -165,7 +165,7 @@ class FolderMailbox:
 
     def _refuse_gap(self, place: Path, expected: int, deployment: str) -> None:
         """Mail is written in order, so where later mail is there, earlier mail was lost."""
-        later = [file for file in place.glob(f"*{_SUFFIX}") if int(file.stem) > expected]
+        later = [file for file in _mail(place) if int(file.stem) > expected]
         first = min(later, default=None)
         missing = place / _name(expected)
         if first is not None and not missing.exists() and not self._foreign(first, deployment):
@@ -184,7 +184,7 @@ class FolderMailbox:
             said = json.loads(head[_HEADER.size : _HEADER.size + size])
         except (struct.error, ValueError):
             return False
-        return bool(said[0] != deployment)
+        return isinstance(said, list) and bool(said) and said[0] != deployment
 
     def read(self, receiver: str, sender: str, number: int) -> bytes:
         """The body of a mail."""
@@ -197,14 +197,17 @@ class FolderMailbox:
                 "it was there when the batch was planned.",
                 "restore it from a copy and start again.",
             ) from None
-        return unseal(mail, str(file))[1]
+        address, body = unseal(mail, str(file))
+        if (address.receiver, address.sender, address.number) != (receiver, sender, number):
+            raise _damaged(str(file), f"it is number {address.number} from {address.sender}")
+        return body
 
     def discard(self, receiver: str, sender: str, until: int) -> None:
         """Remove mail up to a number."""
         place = self._place(receiver, sender)
         if not place.is_dir():
             return
-        for file in place.glob(f"*{_SUFFIX}"):
+        for file in _mail(place):
             if int(file.stem) <= until:
                 file.unlink(missing_ok=True)
 
@@ -214,6 +217,15 @@ class FolderMailbox:
 
     def _place(self, receiver: str, sender: str) -> Path:
         return self._folder / receiver / sender
+
+
+def _mail(place: Path) -> list[Path]:
+    return [file for file in place.glob(f"*{_SUFFIX}") if file.stem.isdigit()]
+
+
+def _set_aside(file: Path) -> None:
+    refused = file.with_suffix(_REFUSED)
+    file.rename(refused.with_stem(f"{file.stem}-{uuid.uuid4().hex[:8]}") if refused.exists() else refused)
 
 
 def _name(number: int) -> str:

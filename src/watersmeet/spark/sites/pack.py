@@ -1,12 +1,15 @@
 """Rows of a source on their way to their site: a few large binary rows.
 
-(c0, c1, ..., time, usable)  ->  (label, input, sender, number, blob)      blob: Arrow IPC
+    (c0, c1, ..., time, believed, usable)  ->  (label, input, sender, number, blob)      blob: Arrow IPC
+
+Instead of a sender such a row has what was left out of it: rows whose time is missing or too far ahead, and
+rows that can never join.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from time import time_ns
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,32 +27,33 @@ def pack(
     """Pack the batches of one source partition."""
     label = task.label(site)
     for batch in batches:
-        rows = conformed(task, stream, batch)
+        rows, left_out = conformed(task, stream, batch)
         pieces = -(-rows.nbytes // _CHUNK_BYTES) or 1
         size = -(-rows.num_rows // pieces) or 1
-        for first in range(0, rows.num_rows, size):
-            yield _packed(label, stream, rows.slice(first, size))
+        for first in range(0, rows.num_rows, size) or [0]:
+            yield _packed(label, stream, rows.slice(first, size), left_out)
+            left_out = {}
 
 
-def conformed(task: SiteTask, stream: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+def conformed(task: SiteTask, stream: int, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
     """Rows as a site takes them: their time, the columns by name, and where all are counted who can join.
 
-    The batch has the columns of the stream, then its time, then whether a row can be in a result at all.
+    The batch is laid out by `sources.prepared_source`. Also how many rows were left out, and why.
     """
-    schema, limit = task.schemas[stream], task.query.streams[stream].max_future_us
+    schema = task.schemas[stream]
     time = batch.column(len(schema)).cast(pa.int64())
-    good = time.is_valid()
-    if limit is not None:
-        good = pc.and_(good, pc.fill_null(pc.less_equal(time, time_ns() // 1000 + limit), False))
-    usable = pc.fill_null(batch.column(len(schema) + 1), False)
+    believed, usable = (pc.fill_null(batch.column(len(schema) + i), False) for i in (1, 2))
     columns = [time, *(batch.column(i).cast(field.type) for i, field in enumerate(schema))]
     names = [TIME, *schema.names]
+    aside = batch.num_rows - (pc.sum(believed).as_py() or 0)
     if task.counted(stream):
-        return pa.record_batch([*columns, usable], [*names, USABLE]).filter(good)
-    return pa.record_batch(columns, names).filter(pc.and_(good, usable))
+        rows = pa.record_batch([*columns, usable], [*names, USABLE]).filter(believed)
+        return rows, {"aside": aside, "unusable": 0}
+    rows = pa.record_batch(columns, names).filter(pc.and_(believed, usable))
+    return rows, {"aside": aside, "unusable": batch.num_rows - aside - rows.num_rows}
 
 
-def _packed(label: int, stream: int, rows: pa.RecordBatch) -> pa.RecordBatch:
+def _packed(label: int, stream: int, rows: pa.RecordBatch, left_out: dict[str, int]) -> pa.RecordBatch:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_batch(rows)
@@ -57,7 +61,7 @@ def _packed(label: int, stream: int, rows: pa.RecordBatch) -> pa.RecordBatch:
         [
             pa.array([label], pa.int32()),
             pa.array([stream], pa.int32()),
-            pa.array([None], pa.string()),
+            pa.array([json.dumps(left_out)]),
             pa.array([None], pa.int64()),
             pa.array([sink.getvalue().to_pybytes()], pa.binary()),
         ],

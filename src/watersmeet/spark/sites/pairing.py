@@ -27,9 +27,11 @@ def pair(checkpoint: str, mailbox: str, sites: Iterable[str]) -> None:
     own = Path(checkpoint.removeprefix("file://")) / _MARK
     marks = {site: Path(mailbox) / site / _MARK for site in sites}
     word = own.read_text() if own.exists() else None
+    begun = any((own.parent / "commits").glob("[0-9]*"))
     for site, mark in marks.items():
         there = mark.read_text() if mark.exists() else None
-        if there == word:
+        # Marked in part, and killed before anything was done: the rest is marked now.
+        if there == word or (there is None and not begun):
             continue
         if word is None:
             raise CheckpointMismatch(
@@ -42,8 +44,9 @@ def pair(checkpoint: str, mailbox: str, sites: Iterable[str]) -> None:
             f"the checkpoint {checkpoint} belongs to another.",
             "start with the mailbox it had, or all sites with empty checkpoints and an empty mailbox.",
         )
-    if word is None:
-        word = uuid.uuid4().hex
-        for mark in (*marks.values(), own):
+    word = word or uuid.uuid4().hex
+    # Its own mark first: with it, marks that are missing can be made later.
+    for mark in (own, *marks.values()):
+        if not mark.exists():
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.write_text(word)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+import zlib
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ class SiteProcessor:
         """All that came for a site in this batch."""
         name = self._task.site(int(key[0]))
         blobs: dict[int, list[bytes]] = defaultdict(list)
+        left_out: Counter[tuple[str, int]] = Counter()
         mail: dict[str, dict[int, bytes]] = defaultdict(dict)
         for frame in frames:
             for number, sender, place, blob in zip(
@@ -54,7 +56,11 @@ class SiteProcessor:
                     mail[sender][int(place)] = blob
                 else:
                     blobs[int(number)].append(blob)
+                    left_out.update({(why, int(number)): n for why, n in json.loads(sender).items()})
         site = load(self._values, self._task, name)
+        for (why, stream), count in left_out.items():
+            kept = site.books.rows if why == "unusable" else site.books.aside
+            kept[stream] = kept.get(stream, 0) + count
         outcome = self._process(site, blobs, mail)
         out = list(self._output(name, site, outcome))
         save(self._values, self._task, name, site)
@@ -115,6 +121,7 @@ class SiteProcessor:
             "ended": site.node.ended,
             "rows": books.rows,
             "late": site.node.late,
+            "aside": books.aside,
             "results": books.results,
             "sent": {receiver: asdict(totals) for receiver, totals in books.sent.items()},
             "skipped": books.skipped,
@@ -139,14 +146,19 @@ def in_order(blobs: list[bytes]) -> pa.RecordBatch:
 
 
 def _content(rows: pa.RecordBatch) -> Any:
-    comparable = []
-    for column in rows.columns:
-        try:
-            encode_keys([column.slice(0, 1)])
-        except TypeError:
-            continue
-        comparable.append(column)
-    return encode_keys(comparable).hashes
+    """A hash of every row, by all it holds."""
+    return encode_keys([_comparable(column) for column in rows.columns]).hashes
+
+
+def _comparable(column: pa.Array) -> pa.Array:
+    if pa.types.is_floating(column.type):
+        # As keys 0.0 and -0.0 are one, as values they are not.
+        return column.cast(pa.float64()).view(pa.int64())
+    try:
+        encode_keys([column.slice(0, 1)])
+    except TypeError:
+        return pa.array([zlib.crc32(repr(value).encode()) for value in column.to_pylist()], pa.int64())
+    return column
 
 
 def _add(total: Outcome, more: Outcome) -> None:

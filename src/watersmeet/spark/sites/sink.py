@@ -1,26 +1,36 @@
 """Where the results of a batch go.
 
 A batch may run again after a failure. Files are written into a folder of the batch, which is written over
-then, so that results are there exactly once. Delta tables know batches by number. Other sinks, and
-functions, may see a batch twice.
+then, so that results are there exactly once; its name reads as the column `watersmeet_batch`. Delta tables
+know batches by number. Other sinks, and functions, may see a batch twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from watersmeet.spark.endpoints import Endpoint
+from watersmeet.spark.endpoints import Endpoint, InvalidEndpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 # A folder for Parquet files, any sink of Spark, or a function that takes a DataFrame of results and a batch
 # number.
-Sink = str | Endpoint | Callable[["DataFrame", int], None]
+Sink = str | Path | Endpoint | Callable[["DataFrame", int], None]
 
 _FILES = ("parquet", "json", "csv", "orc", "avro")
+
+
+def refuse_unusable_sink(sink: Any) -> None:
+    """Stop before anything runs whose results would have no place to go."""
+    if not isinstance(sink, str | Path | Endpoint) and not callable(sink):
+        raise InvalidEndpoint(
+            "results cannot be written",
+            f"the sink is {sink!r}.",
+            "give a folder, or a function that takes a DataFrame and the number of a batch.",
+        )
 
 
 def write_batch(results: DataFrame, sink: Sink, writer: str, batch: int) -> None:
@@ -32,14 +42,15 @@ def write_batch(results: DataFrame, sink: Sink, writer: str, batch: int) -> None
         writer: Who writes: several applications may write into one folder.
         batch: The number of the batch.
     """
-    if isinstance(sink, str):
-        sink = Endpoint("parquet", sink)
+    if isinstance(sink, str | Path):
+        sink = Endpoint("parquet", str(sink))
     if not isinstance(sink, Endpoint):
         sink(results, batch)
         return
     write = results.write.format(sink.format).options(**sink.options)
     if sink.format in _FILES and sink.path is not None:
-        write.mode("overwrite").save(str(Path(sink.path) / f"from={writer}" / f"batch={batch:012d}"))
+        folder = f"{sink.path.rstrip('/')}/watersmeet_batch={writer}-{batch:012d}"
+        write.mode("overwrite").save(folder)
         return
     if sink.format == "delta":
         write = write.option("txnAppId", f"watersmeet {writer}").option("txnVersion", str(batch))

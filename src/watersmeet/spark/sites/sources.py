@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
-    """The columns of a stream, then its time, then whether a row can be in a result at all."""
+    """The columns of a stream, then its time, whether that is believed, and whether the row can join at all.
+
+    The clock is that of the batch, which Spark keeps: a batch that runs again later decides the same.
+    """
     settings = query.streams[stream]
     source: DataFrame = settings.source.alias(settings.name)
     columns = [_column(query, ref).alias(f"c{i}") for i, ref in enumerate(source_refs(query, stream))]
@@ -29,7 +32,12 @@ def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
     ]
     kept = [F.expr(condition.text) for condition in query.filters if condition.stream == stream]
     usable = reduce(lambda left, right: left & right, [*values, *kept], F.lit(True))
-    return source.select(*columns, column_named(settings.time).alias("time"), usable.alias("usable"))
+    time = column_named(settings.time)
+    believed = time.isNotNull()
+    if settings.max_future is not None:
+        ahead = F.make_dt_interval(secs=F.lit(settings.max_future.total_seconds()))
+        believed = believed & (time <= F.current_timestamp() + ahead)
+    return source.select(*columns, time.alias("time"), believed.alias("believed"), usable.alias("usable"))
 
 
 def _column(query: JoinQuery, ref: Ref) -> Column:

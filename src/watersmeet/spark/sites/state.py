@@ -38,7 +38,8 @@ class Books:
         names: The names in the map.
         expected: Per sender the number of its next mail.
         sent: Per receiver what was sent so far.
-        rows: Per stream the rows that came.
+        rows: Per stream the rows that came, those that can never join too.
+        aside: Per stream the rows without a time, or with one too far ahead.
         results: Results so far.
         skipped: Mail that had come before.
     """
@@ -49,6 +50,7 @@ class Books:
     expected: dict[str, int] = field(default_factory=dict)
     sent: dict[str, LinkTotals] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
+    aside: dict[int, int] = field(default_factory=dict)
     results: int = 0
     skipped: int = 0
 

@@ -1,0 +1,94 @@
+"""What sites report after every batch; kept beside their mail, so that a later start knows it at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from watersmeet.query import JoinQuery
+from watersmeet.spark.sites.task import SiteTask
+
+_FILE = "status.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStatus:
+    """What a site has sent to another so far: mail, rows in it, and bytes as they were written."""
+
+    messages: int = 0
+    rows: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStatus:
+    """A site after its last batch.
+
+    Attributes:
+        rows: Rows that came, by stream; those that can never join too.
+        late: Rows that came too late, by stream.
+        aside: Rows without a time, or with one too far ahead, by stream.
+        results: Results so far.
+        sent: What was sent, by receiver.
+        held: Rows in windows.
+        skipped: Mail that had come before and was not read again.
+        ended: Whether all streams have ended and all results are out.
+    """
+
+    rows: dict[str, int]
+    late: dict[str, int]
+    aside: dict[str, int]
+    results: int
+    sent: dict[str, LinkStatus]
+    held: int
+    skipped: int
+    ended: bool
+
+
+def last_status(task: SiteTask, sites: Iterable[str]) -> dict[str, SiteStatus]:
+    """What some sites reported last, in this life or an earlier one; zeros if they never did."""
+    nothing = {"rows": {}, "late": {}, "aside": {}, "results": 0, "sent": {}}
+    found = {}
+    for site in sites:
+        file = Path(task.mailbox) / site / _FILE
+        said: dict[str, Any] = nothing | {"held": 0, "skipped": 0, "ended": False}
+        if file.exists():
+            kept = json.loads(file.read_text())
+            said = kept["said"] if kept["deployment"] == task.deployment else said
+        found[site] = read_status(task.query, task, site, said)
+    return found
+
+
+def keep_status(task: SiteTask, site: str, said: dict[str, Any]) -> None:
+    """Keep what a site reports."""
+    file = Path(task.mailbox) / site / _FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{uuid.uuid4().hex}")
+    draft.write_text(json.dumps({"deployment": task.deployment, "said": said}))
+    os.replace(draft, file)
+
+
+def read_status(query: JoinQuery, task: SiteTask, site: str, said: dict[str, Any]) -> SiteStatus:
+    """A report as users read it, with all streams of the site and all sites it may send to."""
+    own = [stream for stream, place in task.places.items() if place == site]
+    receivers = [receiver for sender, receiver in task.wiring.links() if sender == site]
+
+    def by_name(values: dict[str, int]) -> dict[str, int]:
+        return {query.names[stream]: values.get(str(stream), 0) for stream in own}
+
+    sent = {receiver: LinkStatus(**said["sent"].get(receiver, {})) for receiver in receivers}
+    return SiteStatus(
+        by_name(said["rows"]),
+        by_name(said["late"]),
+        by_name(said["aside"]),
+        said["results"],
+        sent,
+        said["held"],
+        said["skipped"],
+        said["ended"],
+    )
