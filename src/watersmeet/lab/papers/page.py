@@ -15,9 +15,9 @@ _VERDICTS = """\
 about random workloads are judged over several independent draws: "yes" if a claim holds for all together
 and in at least four of five draws, "no" if it does not and fails in at least four of five, "in part"
 otherwise. Thin bars in plots are the range of the draws. An explanation belongs to the verdict that is
-expected; where another comes out the page says "changed", and the command fails. Expected verdicts, and the wording
-of claims that are ours, were settled by looking at runs with seed 1: with another seed, claims about which draws
-disagree may come out differently."""
+expected; where another comes out the page says "changed", and the command fails. Expected verdicts, and
+the wording of claims that are ours, were settled by looking at runs with seed 1: with another seed, claims
+about which draws disagree may come out differently."""
 
 
 @dataclass(frozen=True, slots=True)
