@@ -32,7 +32,7 @@ from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.sequences import Sequences
 from watersmeet.sim.simulation import Simulation
 
-ROUNDS = 30
+ROUNDS = 20
 
 
 def check(random: Random, method: str, streams: int, choices: tuple[Algorithm, ...] = ALGORITHMS) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -20,7 +21,7 @@ from harness import programs
 from harness.scenario import Scenario
 from oracles import duck
 from oracles.reference import Result, assert_same_rows
-from watersmeet.errors import InvalidQuery
+from watersmeet.errors import InvalidQuery, WatersmeetError
 from watersmeet.optimize.placement.wiring import placed_wiring
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.placed import At, ByValue, Input, JoinAt
@@ -118,13 +119,28 @@ def check(scenario: Scenario, ended: Deployment) -> None:
     assert len(left) <= len(ended.links) + len(SITES)
 
 
-def test_a_site_that_does_not_exist(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("wish", "refusal"),
+    [
+        ({"site": "paris"}, 'no site "paris"'),
+        ({"mailbox": "s3a://bucket/mail"}, "the mailbox is not a folder"),
+        ({"mailbox": __file__}, "is a file"),
+        ({"trigger": "soon"}, "trigger is not a duration"),
+        ({"trigger": "0 seconds"}, "trigger is not above zero"),
+        ({"sink": None}, "results cannot be written"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_deployed_is_refused_at_once(
+    wish: dict[str, Any], refusal: str, spark: SparkSession, tmp_path: Path
+) -> None:
     scenario = Scenario(tmp_path)
     scenario.feed(1)
     query = scenario.query(spark).query
-    with pytest.raises(InvalidQuery, match='no site "paris"') as caught:
-        deploy(query, sequences_of(query), "out", mailbox="mail", checkpoint="checkpoint", site="paris")
-    assert '"bonn", "oslo", "tokyo"' in caught.value.detail
+    folders = {name: str(tmp_path / name) for name in ("sink", "mailbox", "checkpoint")}
+    with pytest.raises(WatersmeetError, match=refusal):
+        deploy(query, sequences_of(query), **(folders | wish))
+    assert not (tmp_path / "checkpoint").exists()
 
 
 def test_plain_frames_cannot_be_deployed(spark: SparkSession, tmp_path: Path) -> None:
