@@ -165,7 +165,7 @@ def sm_d2(join: OneWayJoin) -> Work:
 def sm_s1_bloom(join: OneWayJoin) -> Work:
     """SM-S1 with the keys in a filter: every row of the window is tried, and a few too many are sent."""
     first, second, c = join.first, join.second, join.setting.constants
-    share = _passing(survival(second, first), ONE_FILTER.false_positives)
+    share = ONE_FILTER.passing(survival(second, first))
     shipped = join.batch2 * share
     return Work(
         join.ship(join.keys1 * ONE_FILTER.bytes, shipped * second.full, c.message if shipped else 0.0),
@@ -179,7 +179,7 @@ def sm_d1_bloom(join: OneWayJoin) -> Work:
     """SM-D1 with one filter per tick: a head is tried against all filters of a window."""
     first, second, c = join.first, join.second, join.setting.constants
     filters = second.window / join.setting.tick
-    left = _passing(survival(first, second), SLICE_FILTER.any_false(filters))
+    left = SLICE_FILTER.passing(survival(first, second), filters)
     return Work(
         join.ship(join.batch1 * left * first.full, join.keys2 * SLICE_FILTER.bytes),
         first.rate * (c.insert + c.hashing * filters)
@@ -191,7 +191,7 @@ def sm_d1_bloom(join: OneWayJoin) -> Work:
 def sm_d2_bloom(join: OneWayJoin) -> Work:
     """SM-D2 with filters in both directions."""
     first, second, c = join.first, join.second, join.setting.constants
-    left = _passing(survival(first, second), ONE_FILTER.false_positives)
+    left = ONE_FILTER.passing(survival(first, second))
     back = min(join.window_keys, join.keys1 * survival(first, second)) * ONE_FILTER.bytes
     return Work(
         join.ship(join.keys1 * ONE_FILTER.bytes, back, join.batch1 * left * first.full),
@@ -200,11 +200,6 @@ def sm_d2_bloom(join: OneWayJoin) -> Work:
         + first.rate * left * c.probe * second.held
         + second.rate * c.update,
     )
-
-
-def _passing(share: float, false: float) -> float:
-    """What passes a filter, where a share should."""
-    return share + (1 - share) * false
 
 
 FORMULAS: Mapping[Algorithm, Callable[[OneWayJoin], Work]] = {

@@ -167,7 +167,7 @@ def _sm_s1(meeting: Meeting) -> Exchange:
 
 def _sm_s1_bloom(meeting: Meeting) -> Exchange:
     met = -np.expm1(-meeting.heads * meeting.kept)
-    met = _passing(met, ONE_FILTER.any_false(meeting.reach / meeting.tick))
+    met = ONE_FILTER.passing(met, meeting.reach / meeting.tick)
     rows = meeting.total(meeting.window_rows * met)
     return Exchange(
         meeting.only(meeting.table(meeting.asked, Width(ONE_FILTER.bytes, 1))),
@@ -215,8 +215,7 @@ def _sm_d1(meeting: Meeting) -> Exchange:
 
 def _sm_d1_bloom(meeting: Meeting) -> Exchange:
     keys = meeting.total(-np.expm1(-meeting.rows * meeting.tick)) / meeting.tick
-    false = SLICE_FILTER.any_false(meeting.told / meeting.tick)
-    met = _passing(meeting.present(meeting.told), false)
+    met = SLICE_FILTER.passing(meeting.present(meeting.told), meeting.told / meeting.tick)
     return Exchange(
         meeting.sent(meeting.total(meeting.head_rows * met), meeting.head),
         meeting.only(meeting.table(keys, Width(SLICE_FILTER.bytes, 1))),
@@ -233,21 +232,15 @@ def _sm_d2(meeting: Meeting) -> Exchange:
 
 def _sm_d2_bloom(meeting: Meeting) -> Exchange:
     asking = -np.expm1(-meeting.heads * meeting.tick)
-    false = ONE_FILTER.false_positives
     # The answer has the keys of all rows that pass the filter of the question.
     present = meeting.present(meeting.kept)
-    known = meeting.total(present * _passing(asking, false)) / meeting.tick
-    rows = meeting.total(meeting.head_rows * _passing(present, false))
+    known = meeting.total(present * ONE_FILTER.passing(asking)) / meeting.tick
+    rows = meeting.total(meeting.head_rows * ONE_FILTER.passing(present))
     asked = meeting.table(meeting.asked, Width(ONE_FILTER.bytes, 1)) + PACKET_BYTES / meeting.tick
     return Exchange(
         meeting.sent(rows, meeting.head, asked),
         meeting.only(meeting.table(known, Width(ONE_FILTER.bytes, 1))),
     )
-
-
-def _passing(share: Floats, false: float) -> Floats:
-    """What passes a filter, where a share should."""
-    return share + (1 - share) * false
 
 
 _EXCHANGES: Mapping[Algorithm, Callable[[Meeting], Exchange]] = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.run import Rows
 from watersmeet.spark.task import InputTask
@@ -73,7 +74,7 @@ def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tup
         bucket = (np.arange(batch.num_rows) % buckets).astype(np.int16)
     batch = batch.append_column(_HASH, pa.array(hashes))
     if spec.replicated or buckets == 1:
-        blob = _to_ipc(batch)
+        blob = to_ipc([batch])
         yield from ((number, blob) for number in range(buckets))
         return
     order = np.argsort(bucket, kind="stable")
@@ -81,14 +82,7 @@ def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tup
     batch = batch.take(pa.array(order))
     for number in range(buckets):
         if bounds[number] < bounds[number + 1]:
-            yield number, _to_ipc(batch.slice(bounds[number], bounds[number + 1] - bounds[number]))
-
-
-def _to_ipc(batch: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+            yield number, to_ipc([batch.slice(bounds[number], bounds[number + 1] - bounds[number])])
 
 
 def limited(blobs: list[Any]) -> Iterator[list[Any]]:
@@ -106,7 +100,7 @@ def limited(blobs: list[Any]) -> Iterator[list[Any]]:
 
 def unpack(blobs: list[Any], spec: InputTask) -> Rows:
     """The rows in some blobs of one input."""
-    parts = [pa.ipc.open_stream(blob).read_next_batch() for blob in blobs]
+    parts = [from_ipc(blob) for blob in blobs]
     batch = pa.concat_batches(parts) if len(parts) > 1 else parts[0]
 
     def instants(position: int) -> Any:

@@ -59,6 +59,10 @@ def join_dataframe(plan: Plan) -> DataFrame:
     sources = prepared_sources(plan)
     tasks = task_tree(plan, [source.schema for source in sources])
 
+    with_metrics = StructType(
+        [*result_schema(query).fields, StructField(METRICS_COLUMN, ArrayType(LongType()))]
+    )
+
     def joined(task: JoinTask) -> DataFrame:
         """The output of an operator, less its metrics, which are observed."""
         packed = [
@@ -71,7 +75,7 @@ def join_dataframe(plan: Plan) -> DataFrame:
         packed += [_clock(plan, task, stream) for stream in plan.clocks(task.operator) if stream not in own]
         groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
         last = task.above is None
-        schema = _output_schema(query) if last else f"{PACKED_SCHEMA}, {METRICS_COLUMN} array<bigint>"
+        schema = with_metrics if last else f"{PACKED_SCHEMA}, {METRICS_COLUMN} array<bigint>"
         if streaming:
             output = groups.transformWithStateInPandas(
                 stateful_processor(task),
@@ -139,7 +143,8 @@ def _clock(plan: Plan, task: JoinTask, stream: int) -> DataFrame:
     return times.mapInArrow(clock_function(task, number, stream), PACKED_SCHEMA)
 
 
-def _output_schema(query: JoinQuery) -> StructType:
+def result_schema(query: JoinQuery) -> StructType:
+    """Results as operators give them: one struct per stream, and the result time."""
     returned = result_columns(query)
     output = []
     for number, stream in enumerate(query.streams):
@@ -149,9 +154,7 @@ def _output_schema(query: JoinQuery) -> StructType:
         ]
         if fields:
             output.append(StructField(stream.name, StructType(fields)))
-    output.append(StructField(RESULT_TIME, TimestampType()))
-    output.append(StructField(METRICS_COLUMN, ArrayType(LongType())))
-    return StructType(output)
+    return StructType([*output, StructField(RESULT_TIME, TimestampType())])
 
 
 def result_columns_of(query: JoinQuery) -> list[Column]:

@@ -20,6 +20,7 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.identity import identity
 from watersmeet.plan.layout import InputLayout, Ref, layouts, value_ref
 from watersmeet.plan.plan import operators
+from watersmeet.query import JoinQuery
 from watersmeet.spark.task import InputTask, JoinTask, Link
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def prepared_sources(plan: Plan) -> list[DataFrame]:
         for condition in plan.query.filters:
             if condition.stream == number:
                 source = source.filter(F.expr(condition.text))
-        columns = [_column(plan, ref) for ref in source_columns(plan, number)]
+        columns = [value_column(plan.query, ref) for ref in source_columns(plan, number)]
         prepared.append(source.select(*[column.alias(f"c{i}") for i, column in enumerate(columns)]))
     return prepared
 
@@ -142,8 +143,9 @@ def _required(plan: Plan, stream: int) -> list[Ref]:
     ]
 
 
-def _column(plan: Plan, ref: Ref) -> Column:
-    return column_named(ref.column) if ref.attribute is None else F.expr(ref.text(plan.query))
+def value_column(query: JoinQuery, ref: Ref) -> Column:
+    """A column of a stream, or the expression that gives its part of an attribute."""
+    return column_named(ref.column) if ref.attribute is None else F.expr(ref.text(query))
 
 
 def column_named(name: str) -> Column:

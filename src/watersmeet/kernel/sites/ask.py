@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.sites.copied import Copy
 from watersmeet.kernel.sites.key_table import asked_table, wanted
-from watersmeet.kernel.sites.limit_join import limit_join, together
+from watersmeet.kernel.sites.living import LivingRows
 from watersmeet.kernel.sites.packet import END, START, TIME, Packet, chosen, ends, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
 from watersmeet.kernel.sites.window import REMOVE, Window
@@ -35,7 +34,7 @@ class Asking:
     def __init__(self, step: Step, reach: int, count: int | None, *, bloom: bool = False) -> None:
         """Nothing was asked yet."""
         self.step, self.bloom = step, bloom
-        self.copy = Copy(reach, count)
+        self.copy = LivingRows(reach, count)
         # The queue of Algorithm 8: the ends of the rows of the copy, in order.
         self.ends = np.empty(0, np.int64)
         self.waiting: deque[tuple[pa.RecordBatch, int]] = deque()
@@ -70,7 +69,7 @@ class Asking:
             return
         heads, promise = self.waiting.popleft()
         self.work["probe"] += heads.num_rows * self.copy.store.rows
-        results = together(limit_join(self.step, heads, self.copy.store, self.copy.alive))
+        results = self.copy.join(self.step, heads)
         self.done = max(self.done, promise)
         yield "out", rows_packet(results, self.done)
         if self.ended:

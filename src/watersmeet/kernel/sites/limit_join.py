@@ -69,10 +69,3 @@ def _joined(step: Step, heads: pa.RecordBatch, partners: pa.RecordBatch, reach: 
         if not keep.all():
             heads, partners, together = (chosen(rows, keep) for rows in (heads, partners, together))
     return together
-
-
-def together(results: list[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """Results in one batch; None if there are none."""
-    if not results:
-        return None
-    return results[0] if len(results) == 1 else pa.concat_batches(results)

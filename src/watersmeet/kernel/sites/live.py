@@ -86,13 +86,10 @@ class LiveKeys:
 
     def save(self) -> Any:
         """All state."""
-        counts = self.counts
-        table = (counts.serials, counts.counts, counts.pulled, counts.numbered)
-        return table, tuple(self.gone), self.rows, self.inserted
+        return self.counts.save(), tuple(self.gone), self.rows, self.inserted
 
     def restore(self, kept: Any) -> None:
         """Take back the state."""
-        (serials, counts, pulled, numbered), gone, self.rows, self.inserted = kept
-        keys = {serial: key for key, serial in serials.items()}
-        self.counts = KeyCounts(dict(serials), keys, dict(counts), set(pulled), numbered)
+        counts, gone, self.rows, self.inserted = kept
+        self.counts = KeyCounts.restored(counts)
         self.gone = list(gone)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,16 @@ class KeyCounts:
         self.pulled.update(present)
         return present
 
+    def save(self) -> Any:
+        """All state."""
+        return dict(self.serials), dict(self.counts), frozenset(self.pulled), self.numbered
+
+    @classmethod
+    def restored(cls, kept: Any) -> KeyCounts:
+        """Take back the state."""
+        serials, counts, pulled, numbered = kept
+        return cls(dict(serials), _turned(serials), dict(counts), set(pulled), numbered)
+
 
 @dataclass(slots=True)
 class MixedWindow:
@@ -119,3 +130,20 @@ class MixedWindow:
             if serial in self.keys:
                 self.lists[serial] = []
         self.follow(keys, numbers)
+
+    def save(self) -> Any:
+        """All state."""
+        lists = {serial: tuple(rows) for serial, rows in self.lists.items()}
+        return dict(self.serials), lists, self.numbered
+
+    @classmethod
+    def restored(cls, kept: Any) -> MixedWindow:
+        """Take back the state."""
+        serials, lists, numbered = kept
+        return cls(
+            dict(serials), _turned(serials), {serial: list(rows) for serial, rows in lists.items()}, numbered
+        )
+
+
+def _turned(serials: dict[Hashable, int]) -> dict[int, Hashable]:
+    return {serial: key for key, serial in serials.items()}

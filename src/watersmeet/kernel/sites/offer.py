@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from watersmeet.kernel.sites.bloom import bloom_filter, from_table, passing, to_table
 from watersmeet.kernel.sites.key_table import asked_table, wanted
-from watersmeet.kernel.sites.limit_join import limit_join, together
 from watersmeet.kernel.sites.packet import END, START, Packet, chosen, keys_of, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
 from watersmeet.kernel.sites.window import Window
@@ -93,7 +92,7 @@ class Choosing:
             results = None
             if packet.rows is not None:
                 self.work["probe"] += packet.rows.num_rows * self.window.store.rows
-                results = together(limit_join(self.step, packet.rows, self.window.store, self.window.alive))
+                results = self.window.join(self.step, packet.rows)
             yield "out", rows_packet(results, packet.watermark)
             self.window.release(self.name, packet.watermark)
             return

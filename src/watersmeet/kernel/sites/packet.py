@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import DamagedMessage
+from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 
 TIME, ENDS = "@time", "@end"
@@ -108,7 +109,7 @@ def encode(packets: list[tuple[str, Packet]]) -> bytes:
     for address, packet in packets:
         sizes = {}
         for name, table in packet.tables.items():
-            body = _to_ipc(table)
+            body = to_ipc([table])
             sizes[name] = len(body)
             bodies.append(body)
         head.append([address, packet.watermark, dict(packet.numbers), sizes])
@@ -135,7 +136,7 @@ def decode(message: bytes) -> list[tuple[str, Packet]]:
         for address, watermark, numbers, sizes in json.loads(message[_HEADER.size : at]):
             tables = {}
             for name, length in sizes.items():
-                tables[name] = _from_ipc(message[at : at + length])
+                tables[name] = from_ipc(message[at : at + length])
                 at += length
             found.append((address, Packet(watermark, tables, numbers)))
     except (ValueError, struct.error, pa.ArrowException, OSError) as error:
@@ -163,14 +164,3 @@ def same_packets(one: bytes, other: bytes) -> bool:
         and all(table.equals(b.tables[name]) for name, table in a.tables.items())
         for (left, a), (right, b) in pairs
     )
-
-
-def _to_ipc(table: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_batch(table)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
-
-
-def _from_ipc(body: bytes) -> pa.RecordBatch:
-    return pa.ipc.open_stream(body).read_next_batch()

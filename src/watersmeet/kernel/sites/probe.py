@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from watersmeet.kernel.sites.held import Held
-from watersmeet.kernel.sites.limit_join import limit_join, together
 from watersmeet.kernel.sites.packet import END, START, Packet, rows_packet
 from watersmeet.kernel.sites.part import Sent
 from watersmeet.kernel.sites.window import Window
@@ -43,7 +42,7 @@ class Probe:
         results = None
         if due is not None:
             self.work["probe"] += due.num_rows * self.window.store.rows
-            results = together(limit_join(self.step, due, self.window.store, self.window.alive))
+            results = self.window.join(self.step, due)
         if until > self.done or results is not None:
             self.done = max(self.done, until)
             yield "out", rows_packet(results, self.done)

@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.sites.copied import Copy
 from watersmeet.kernel.sites.held import Held
 from watersmeet.kernel.sites.key_table import arrived_keys
-from watersmeet.kernel.sites.limit_join import limit_join, together
 from watersmeet.kernel.sites.live import LiveKeys
+from watersmeet.kernel.sites.living import LivingRows
 from watersmeet.kernel.sites.mixed import MixedWindow
 from watersmeet.kernel.sites.packet import (
     END,
@@ -50,7 +49,7 @@ class Pulling:
         """Nothing is known of the window."""
         self.step = step
         self.mixed = MixedWindow()
-        self.copy = Copy(reach, count)
+        self.copy = LivingRows(reach, count)
         self.held = Held()
         # What was asked for in each question that is not answered, and the heads that wait for it.
         self.asked: deque[tuple[tuple[int, ...], list[pa.RecordBatch]]] = deque()
@@ -73,7 +72,7 @@ class Pulling:
         until = min([self.heads, self.current, *waiting])
         if until > self.done or results:
             self.done = max(self.done, until)
-            yield "out", rows_packet(together(results), self.done)
+            yield "out", rows_packet(pa.concat_batches(results) if results else None, self.done)
         if question or self.done > self.told:
             self.told = self.done
             numbers = pa.record_batch([pa.array(question, pa.int64())], ["serial"])
@@ -127,10 +126,9 @@ class Pulling:
         return self._probe(chosen(heads, known[inverse])), question
 
     def _probe(self, heads: pa.RecordBatch) -> list[pa.RecordBatch]:
-        self.copy.release(self.done)
-        if not heads.num_rows:
-            return []
-        return limit_join(self.step, heads, self.copy.store, self.copy.alive)
+        self.copy.expire(self.done)
+        found = self.copy.join(self.step, heads)
+        return [] if found is None else [found]
 
     @property
     def ended(self) -> bool:
@@ -140,21 +138,16 @@ class Pulling:
     def save(self) -> dict[str, Any]:
         """All state."""
         asked = tuple((serials, tuple(waiting)) for serials, waiting in self.asked)
-        lists = {serial: tuple(rows) for serial, rows in self.mixed.lists.items()}
-        mixed = (dict(self.mixed.serials), lists, self.mixed.numbered)
         marks = (self.heads, self.current, self.done, self.told)
-        return self.copy.save() | self.held.save("held") | {"pulling": (asked, mixed, marks)}
+        return self.copy.save() | self.held.save("held") | {"pulling": (asked, self.mixed.save(), marks)}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take back the state."""
         self.copy.restore(kept)
         self.held.restore("held", kept)
-        asked, (serials, lists, numbered), marks = kept["pulling"]
+        asked, mixed, marks = kept["pulling"]
         self.asked = deque((numbers, list(waiting)) for numbers, waiting in asked)
-        keys = {serial: key for key, serial in serials.items()}
-        self.mixed = MixedWindow(
-            dict(serials), keys, {serial: list(rows) for serial, rows in lists.items()}, numbered
-        )
+        self.mixed = MixedWindow.restored(mixed)
         self.heads, self.current, self.done, self.told = marks
 
 

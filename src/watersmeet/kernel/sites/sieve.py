@@ -21,7 +21,6 @@ import pyarrow as pa
 from watersmeet.kernel.sites.bloom import bloom_filter, from_table, passing, to_table
 from watersmeet.kernel.sites.held import Held
 from watersmeet.kernel.sites.key_table import arrived_keys
-from watersmeet.kernel.sites.limit_join import limit_join, together
 from watersmeet.kernel.sites.live import LiveKeys
 from watersmeet.kernel.sites.mixed import MixedWindow
 from watersmeet.kernel.sites.packet import (
@@ -100,16 +99,14 @@ class Sifting:
 
     def save(self) -> dict[str, Any]:
         """All state."""
-        mixed = (dict(self.mixed.serials), self.mixed.numbered)
         marks = (self.heads, self.current, self.done)
-        return self.held.save("held") | {"sifting": (mixed, tuple(self.filters), marks)}
+        return self.held.save("held") | {"sifting": (self.mixed.save(), tuple(self.filters), marks)}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take back the state."""
         self.held.restore("held", kept)
-        (serials, numbered), filters, (self.heads, self.current, self.done) = kept["sifting"]
-        keys = {serial: key for key, serial in serials.items()}
-        self.mixed = MixedWindow(dict(serials), keys, {}, numbered)
+        mixed, filters, (self.heads, self.current, self.done) = kept["sifting"]
+        self.mixed = MixedWindow.restored(mixed)
         self.filters = list(filters)
 
 
@@ -132,7 +129,7 @@ class Sifted:
         results = None
         if packet.rows is not None:
             self.work["probe"] += packet.rows.num_rows * self.window.store.rows
-            results = together(limit_join(self.step, packet.rows, self.window.store, self.window.alive))
+            results = self.window.join(self.step, packet.rows)
         yield "out", rows_packet(results, packet.watermark)
         self.live.release(packet.watermark)
         self.window.release(self.name, packet.watermark)

@@ -17,75 +17,33 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from watersmeet.kernel.sites.packet import END, START, Packet, ends, times
+from watersmeet.kernel.sites.living import LivingRows
+from watersmeet.kernel.sites.packet import END, START, Packet
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.store import Store
 
 # In a packet to a window, and from it to its readers: rows that end before this time are gone.
 REMOVE = "remove"
 
 
-class Clock:
-    """The times of a stream whose rows live until `count` others have come after them.
-
-    Rows of equal time come and go together, so that only rows later than a row are counted.
-    """
-
-    def __init__(self, count: int) -> None:
-        """No row has come."""
-        self.count = count
-        self.times = np.empty(0, np.int64)
-
-    def add(self, new: Any) -> None:
-        """Rows have come, in the order of time."""
-        self.times = np.concatenate([self.times, new])
-
-    def alive(self, starts: Any, at: Any) -> Any:
-        """Whether rows of these times are alive at these times, all of which are known by now."""
-        later = np.searchsorted(self.times, at, "right") - np.searchsorted(self.times, starts, "right")
-        return later < self.count
-
-    @property
-    def oldest(self) -> int:
-        """The time before which no row is alive any more."""
-        return int(self.times[0]) if len(self.times) else START
-
-    def forget(self, until: int) -> None:
-        """Let go of times that decide nothing after a watermark: those before the last `count` up to it."""
-        known = int(np.searchsorted(self.times, until, "right"))
-        if known > self.count:
-            # Rows of this time are alive; of equal times all are needed.
-            first = np.searchsorted(self.times, self.times[known - self.count], "left")
-            self.times = self.times[first:]
-
-
-class Window:
+class Window(LivingRows):
     """A part that holds the rows of a stream, or of intermediate results.
 
     Attributes:
         watermark: All rows up to here have come.
-        store: The rows.
-        clock: Their times, where a number of rows limits how long they live.
+        done: How far each reader is.
     """
 
     def __init__(self, reach: int, count: int | None, readers: Sequence[str]) -> None:
         """An empty window for these readers."""
-        self.store = Store(reach) if count is None else Store(reach, count)
-        self.clock = None if count is None else Clock(count)
+        super().__init__(reach, count)
         self.watermark = START
         self.done = dict.fromkeys(readers, START)
         self.work: Counter[str] = Counter()
 
     def receive(self, port: str, sender: str, packet: Packet) -> Iterator[Sent]:  # noqa: ARG002
         """Rows have come; readers at the site are woken."""
-        if packet.rows is not None:
-            self.store.insert(packet.rows)
-            self.work["insert"] += packet.rows.num_rows
-        if self.clock is not None and "times" in packet.tables:
-            self.clock.add(times(packet.tables["times"]))
+        self.take(packet)
+        self.work["insert"] += 0 if packet.rows is None else packet.rows.num_rows
         self.watermark = packet.watermark
         if REMOVE in packet.numbers:
             before = self.store.rows
@@ -95,13 +53,6 @@ class Window:
         self._drop()
         yield "out", packet
 
-    def alive(self, rows: pa.RecordBatch, at: Any) -> Any:
-        """Whether rows of this window are alive at these times, not asking whether they have come alive."""
-        found = at <= ends(rows, self.store.reach)
-        if self.clock is not None:
-            found &= self.clock.alive(times(rows), at)
-        return found
-
     def release(self, reader: str, until: int) -> None:
         """A reader will only look for partners of rows after this time."""
         self.done[reader] = max(self.done[reader], until)
@@ -109,11 +60,7 @@ class Window:
 
     def _drop(self) -> None:
         before = self.store.rows
-        horizon = min(self.done.values())
-        self.store.expire(horizon)
-        if self.clock is not None:
-            self.clock.forget(horizon)
-            self.store.drop_before(self.clock.oldest)
+        self.expire(min(self.done.values()))
         self.work["expire"] += before - self.store.rows
 
     @property
@@ -123,12 +70,9 @@ class Window:
 
     def save(self) -> dict[str, Any]:
         """All state."""
-        clock = None if self.clock is None else self.clock.times
-        return self.store.save("rows") | {"window": (self.watermark, dict(self.done), clock)}
+        return super().save() | {"window": (self.watermark, dict(self.done))}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take back the state."""
-        self.store.restore("rows", kept)
-        self.watermark, self.done, clock = kept["window"]
-        if self.clock is not None:
-            self.clock.times = clock
+        super().restore(kept)
+        self.watermark, self.done = kept["window"]

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from watersmeet.cost.sizes import Sizes
-from watersmeet.errors import InvalidPlanning
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.tree import operator_over, with_conditions
@@ -21,8 +20,9 @@ from watersmeet.plan.layout import value_ref
 from watersmeet.plan.plan import operators
 from watersmeet.plan.sites.columns import final_columns, named
 from watersmeet.plan.sites.placed import At, ByValue, Input, Tree
+from watersmeet.plan.sites.sequences import refuse_row_windows
 from watersmeet.plan.sites.wiring import RESULTS, MergeSpec, MJoinSpec, SplitSpec, Wiring, WiringBuilder
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 
 # A part, and the way by which rows leave it.
 Sender = tuple[str, str]
@@ -41,13 +41,7 @@ def placed_wiring(
         sites: Where streams arrive.
         planning: By what probe orders are chosen.
     """
-    for stream in query.streams:
-        if isinstance(stream.window, RowWindow):
-            raise InvalidPlanning(
-                "whole joins cannot be placed for a window of rows",
-                f'stream "{stream.name}" has one, and its rows are counted where they arrive.',
-                "join it by sequences.",
-            )
+    refuse_row_windows(query, "whole joins cannot be placed")
     building = _Building(query, tree, sites, planning or Planning())
     _, senders = building.build(tree, building.plan(None, 0))
     for sender in senders:

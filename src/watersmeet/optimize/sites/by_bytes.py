@@ -8,12 +8,14 @@ window.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from watersmeet.cost.site_bytes import NOTHING, Exchange, Sent
 from watersmeet.optimize.sites.key_groups import Streams
 from watersmeet.optimize.sites.problem import SiteProblem
+from watersmeet.optimize.sites.search import search
 from watersmeet.plan.sites.algorithm import Algorithm
 
 _RANK = {algorithm: rank for rank, algorithm in enumerate(Algorithm)}
@@ -59,6 +61,11 @@ class Reached:
     site: str
     cost: float
     steps: tuple[OneWay, ...] = ()
+
+    @property
+    def state(self) -> tuple[Streams, str]:
+        """All that later costs depend on."""
+        return self.done, self.site
 
     @property
     def preference(self) -> tuple[float, tuple[int, ...]]:
@@ -128,27 +135,10 @@ def tree(problem: SiteProblem, *, budget: int) -> tuple[Reached | None, bool]:
 def _search(
     problem: SiteProblem, starts: Iterable[Reached], grow: Grow, budget: int
 ) -> tuple[Reached | None, bool]:
-    layer = {(start.done, start.site): start for start in starts}
-    complete = True
-    for _ in problem.query.streams[1:]:
-        following: dict[tuple[Streams, str], Reached] = {}
-        for reached in sorted(layer.values(), key=lambda reached: reached.preference):
-            if budget <= 0 and following and len(reached.done) > 1:
-                complete = False
-                break
-            for stream in problem.adjacent(reached.done):
-                budget -= 1
-                for more in grow(reached, stream):
-                    state = more.done, more.site
-                    if more.cost == float("inf"):
-                        continue
-                    if state not in following or more.preference < following[state].preference:
-                        following[state] = more
-        layer = following
-        if budget <= 0 and len(layer) > 1:
-            complete = False
-            layer = dict([min(layer.items(), key=lambda item: item[1].preference)])
-    return min(layer.values(), key=lambda reached: reached.preference, default=None), complete
+    def possible(reached: Reached, stream: int) -> Iterator[Reached]:
+        return (more for more in grow(reached, stream) if more.cost < math.inf)
+
+    return search(starts, len(problem.sites) - 1, problem.adjacent, possible, budget=budget)
 
 
 def _cheapest(

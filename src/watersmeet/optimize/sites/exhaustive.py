@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 from watersmeet.cost.semijoin import FORMULAS
@@ -20,6 +21,7 @@ from watersmeet.cost.site import SiteStream
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.sites.greedy import greedy_sequence
 from watersmeet.optimize.sites.plan import SitesPlan, SitesQuery, Step
+from watersmeet.optimize.sites.search import search
 
 # About three seconds, which is enough for all orders of eight streams.
 DEFAULT_BUDGET = 20_000
@@ -86,7 +88,7 @@ def exhaustive(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> SitesPlan:
     sequences, cut = [], []
     for head, stream in enumerate(query.streams):
         start: Reached[Step] = Reached(frozenset({head}), stream)
-        found, complete = search(query, [start], _joined, budget=share)
+        found, complete = cheapest(query, [start], _joined, budget=share)
         sequence = found.moves
         if not complete:
             cut.append(head)
@@ -95,33 +97,14 @@ def exhaustive(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> SitesPlan:
     return SitesPlan(tuple(sequences), _skipped(budget, cut))
 
 
-def search(
+def cheapest(
     query: SitesQuery, starts: Iterable[Reached[Move]], join: Join[Move], *, budget: int
 ) -> tuple[Reached[Move], bool]:
-    """The cheapest way to join all streams, and whether all ways were looked at.
-
-    Args:
-        query: What is joined.
-        starts: Where to begin.
-        join: The ways to join one more stream.
-        budget: How often `join` may be called before only the cheapest state is followed.
-    """
-    layer: dict[State, Reached[Move]] = {start.state: start for start in starts}
-    complete = True
-    for _ in query.streams[1:]:
-        following: dict[State, Reached[Move]] = {}
-        for reached in sorted(layer.values(), key=lambda reached: reached.preference):
-            if budget <= 0 and following:
-                complete = False
-                break
-            for stream in query.adjacent(reached.done):
-                budget -= 1
-                for more in join(query, reached, stream):
-                    known = following.get(more.state)
-                    if known is None or more.preference < known.preference:
-                        following[more.state] = more
-        layer = following
-    return min(layer.values(), key=lambda reached: reached.preference), complete
+    """The cheapest way to join all streams, and whether all ways were looked at."""
+    grow = partial(join, query)
+    found, complete = search(starts, len(query.streams) - 1, query.adjacent, grow, budget=budget)
+    assert found is not None, "the join graph is connected"
+    return found, complete
 
 
 def _joined(query: SitesQuery, reached: Reached[Step], stream: int) -> Iterator[Reached[Step]]:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
 from watersmeet.cost.site import SiteStream, Work
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.sites.exhaustive import DEFAULT_BUDGET, RANK, Reached, search
+from watersmeet.optimize.sites.exhaustive import DEFAULT_BUDGET, RANK, Reached, cheapest
 from watersmeet.optimize.sites.plan import SitesQuery, Step, TreePlan, TwoWay
 
 
@@ -45,7 +45,7 @@ def tree(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> TreePlan:
     starts: list[Reached[TwoWay]] = [
         Reached(frozenset({number}), stream, ties=(number,)) for number, stream in enumerate(query.streams)
     ]
-    found, complete = search(query, starts, _joined, budget=budget)
+    found, complete = cheapest(query, starts, _joined, budget=budget)
     skipped = "" if complete else f"the budget of {budget} joins ended before every order was searched"
     return TreePlan(found.ties[0], found.moves, skipped)
 

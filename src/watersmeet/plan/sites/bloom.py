@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,10 @@ class FilterSize:
     def any_false(self, filters: float) -> float:
         """The share that passes at least one of several filters."""
         return float(1 - (1 - self.false_positives) ** filters)
+
+    def passing(self, share: Any, filters: float = 1.0) -> Any:
+        """What passes one of several filters, where a share should: a number, or an array of them."""
+        return share + (1 - share) * self.any_false(filters)
 
 
 # Asked once.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from watersmeet.errors import InvalidPlanning
 from watersmeet.plan.plan import FOREVER_US
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.columns import final_columns, step_between
@@ -20,6 +21,22 @@ from watersmeet.plan.sites.wiring import (
     WiringBuilder,
 )
 from watersmeet.query import JoinQuery, RowWindow
+
+
+def refuse_row_windows(query: JoinQuery, what: str) -> None:
+    """Raise InvalidPlanning if a number of rows limits a window: only sequences can count them.
+
+    Args:
+        query: What is joined.
+        what: What cannot be done, for people.
+    """
+    for stream in query.streams:
+        if isinstance(stream.window, RowWindow):
+            raise InvalidPlanning(
+                f"{what} for a window of rows",
+                f'stream "{stream.name}" has one, and its rows are counted where they arrive.',
+                "join it by sequences, which keep no intermediate results.",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from watersmeet.errors import InvalidPlanning
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.columns import final_columns, step_between
-from watersmeet.plan.sites.sequences import Building, Remote
+from watersmeet.plan.sites.sequences import Building, Remote, refuse_row_windows
 from watersmeet.plan.sites.wiring import RESULTS, MergeSpec, WindowSpec, Wiring
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +38,7 @@ class LeftDeep:
 
     def wiring(self, query: JoinQuery, sites: Sequence[str]) -> Wiring:
         """The parts that compute it, for streams at these sites."""
-        for stream in query.streams:
-            if isinstance(stream.window, RowWindow):
-                raise InvalidPlanning(
-                    "intermediate results cannot be kept for a window of rows",
-                    f'stream "{stream.name}" has one: how long a result lives depends on rows elsewhere.',
-                    "join it by sequences, which keep no intermediate results.",
-                )
+        refuse_row_windows(query, "intermediate results cannot be kept")
         building = Building(query, sites)
         wires = building.wires
         left, site = building.sources[self.first], sites[self.first]

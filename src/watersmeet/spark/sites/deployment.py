@@ -17,14 +17,14 @@ from pyspark.sql import functions as F
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.plan.sites.wiring import MergeSpec, Wiring
 from watersmeet.query import JoinQuery, parse_duration
-from watersmeet.spark.dataframe import result_columns_of
+from watersmeet.spark.dataframe import result_columns_of, result_schema
 from watersmeet.spark.session import SparkFailed, essence
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.sites.mail_source import FORMAT, MailSource
 from watersmeet.spark.sites.mailbox import CONTROL, Address, FolderMailbox
 from watersmeet.spark.sites.pairing import pair
 from watersmeet.spark.sites.processor import MAILED, OUTPUT_SCHEMA, RESULTS, STATUS
-from watersmeet.spark.sites.results import POSTED_SCHEMA, result_schema
+from watersmeet.spark.sites.results import POSTED_SCHEMA
 from watersmeet.spark.sites.ship import pack_function, post_function, site_processor, unpack_function
 from watersmeet.spark.sites.sink import Sink, refuse_unusable_sink, write_batch
 from watersmeet.spark.sites.sources import prepared_source
@@ -259,7 +259,7 @@ class _Closing:
             large.mapInArrow(post_function(self._task), POSTED_SCHEMA).collect()
 
     def _results(self, output: DataFrame) -> DataFrame:
-        schema = result_schema(self._query, self._task.result_refs)
+        schema = result_schema(self._query)
         results = output.filter(F.col("kind") == RESULTS).mapInArrow(unpack_function(self._task), schema)
         for rest in self._query.afterwards:
             results = results.filter(F.expr(rest.text))

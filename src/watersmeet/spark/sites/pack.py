@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watersmeet.kernel.ipc import to_ipc
 from watersmeet.kernel.sites.packet import TIME, USABLE
 from watersmeet.spark.sites.task import SiteTask
 
@@ -54,16 +55,13 @@ def conformed(task: SiteTask, stream: int, batch: pa.RecordBatch) -> tuple[pa.Re
 
 
 def _packed(label: int, stream: int, rows: pa.RecordBatch, left_out: dict[str, int]) -> pa.RecordBatch:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
     return pa.record_batch(
         [
             pa.array([label], pa.int32()),
             pa.array([stream], pa.int32()),
             pa.array([json.dumps(left_out)]),
             pa.array([None], pa.int64()),
-            pa.array([sink.getvalue().to_pybytes()], pa.binary()),
+            pa.array([to_ipc([rows])], pa.binary()),
         ],
         ["label", "input", "sender", "number", "blob"],
     )

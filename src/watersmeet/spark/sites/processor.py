@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import DamagedMessage
+from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import encode_keys
 from watersmeet.kernel.sites.merge import newest
 from watersmeet.kernel.sites.node import Addressed, Outcome
@@ -136,7 +137,7 @@ def in_order(blobs: list[bytes]) -> pa.RecordBatch:
     A batch may run twice, and rows may come in another order the second time. Mail of the first run may be
     on its way already, and speaks of rows by their order.
     """
-    parts = [pa.ipc.open_stream(blob).read_next_batch() for blob in blobs]
+    parts = [from_ipc(blob) for blob in blobs]
     rows = pa.concat_batches(parts) if len(parts) > 1 else parts[0]
     starts = times(rows)
     order = np.argsort(starts, kind="stable")
@@ -190,11 +191,7 @@ def _result_blobs(results: list[pa.RecordBatch]) -> Iterator[tuple[bytes, int]]:
     for number, batch in enumerate(results):
         waiting.append(batch)
         if number == len(results) - 1 or sum(some.nbytes for some in waiting) > _BLOB_BYTES:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                for some in waiting:
-                    writer.write_batch(some)
-            yield sink.getvalue().to_pybytes(), sum(some.num_rows for some in waiting)
+            yield to_ipc(waiting), sum(some.num_rows for some in waiting)
             waiting = []
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-from pyspark.sql.types import StructField, StructType, TimestampType
 
 from watersmeet.kernel.sites.packet import TIME
 from watersmeet.plan.layout import Ref
@@ -15,21 +14,18 @@ from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.sites.mailbox import Address, FolderMailbox
 from watersmeet.spark.sites.task import SiteTask
 
-POSTED_SCHEMA = "receiver string, bytes bigint"
+POSTED_SCHEMA = "bytes bigint"
 
 
 def post(task: SiteTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Post mail where it was written; what was posted comes back."""
+    """Post mail where it was written; how many bytes that were comes back."""
     mailbox = FolderMailbox(task.mailbox)
     for batch in batches:
-        receivers, sizes = [], []
-        for row in batch.to_pylist():
-            address = Address(task.deployment, row["site"], row["receiver"], row["number"])
-            sizes.append(mailbox.post(address, row["blob"]))
-            receivers.append(row["receiver"])
-        yield pa.record_batch(
-            [pa.array(receivers, pa.string()), pa.array(sizes, pa.int64())], ["receiver", "bytes"]
-        )
+        sizes = [
+            mailbox.post(Address(task.deployment, row["site"], row["receiver"], row["number"]), row["blob"])
+            for row in batch.to_pylist()
+        ]
+        yield pa.record_batch([pa.array(sizes, pa.int64())], ["bytes"])
 
 
 def unpack(task: SiteTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -56,15 +52,3 @@ def _structs(task: SiteTask, rows: pa.RecordBatch) -> pa.RecordBatch:
 def _by_stream(query: JoinQuery, refs: tuple[Ref, ...]) -> list[tuple[str, list[Ref]]]:
     grouped = [(name, [ref for ref in refs if ref.stream == n]) for n, name in enumerate(query.names)]
     return [(name, found) for name, found in grouped if found]
-
-
-def result_schema(query: JoinQuery, refs: tuple[Ref, ...]) -> StructType:
-    """The schema of unpacked results."""
-    fields = []
-    for name, found in _by_stream(query, refs):
-        source = query.streams[found[0].stream].source
-        types = {field.name: field.dataType for field in source.schema.fields}
-        fields.append(
-            StructField(name, StructType([StructField(r.column, types[r.column], True) for r in found]))
-        )
-    return StructType([*fields, StructField(RESULT_TIME, TimestampType())])

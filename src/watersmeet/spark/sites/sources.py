@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from watersmeet.plan.layout import Ref, value_ref
+from watersmeet.plan.layout import value_ref
 from watersmeet.plan.plan import Source
 from watersmeet.plan.sites.columns import source_refs
 from watersmeet.query import JoinQuery
-from watersmeet.spark.prepare import column_named
+from watersmeet.spark.prepare import column_named, value_column
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 
 def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
@@ -24,9 +24,9 @@ def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
     """
     settings = query.streams[stream]
     source: DataFrame = settings.source.alias(settings.name)
-    columns = [_column(query, ref).alias(f"c{i}") for i, ref in enumerate(source_refs(query, stream))]
+    columns = [value_column(query, ref).alias(f"c{i}") for i, ref in enumerate(source_refs(query, stream))]
     values = [
-        _column(query, value_ref(query, number, Source(stream))).isNotNull()
+        value_column(query, value_ref(query, number, Source(stream))).isNotNull()
         for number, attribute in enumerate(query.attributes)
         if stream in attribute.streams
     ]
@@ -38,7 +38,3 @@ def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
         ahead = F.make_dt_interval(secs=F.lit(settings.max_future.total_seconds()))
         believed = believed & (time <= F.current_timestamp() + ahead)
     return source.select(*columns, time.alias("time"), believed.alias("believed"), usable.alias("usable"))
-
-
-def _column(query: JoinQuery, ref: Ref) -> Column:
-    return column_named(ref.column) if ref.attribute is None else F.expr(ref.text(query))
