@@ -8,6 +8,7 @@ Example:
 """
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.query.function import predicate
 from watersmeet.query.network import Network, network
 from watersmeet.query.window import rows
 from watersmeet.spark.api import join, sql, stream
@@ -30,6 +31,7 @@ __all__ = [
     "join",
     "metrics",
     "network",
+    "predicate",
     "recommended_settings",
     "rows",
     "sql",

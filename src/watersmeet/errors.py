@@ -45,6 +45,14 @@ class InvalidQuery(WatersmeetError, ValueError):
     """The streams are fine one by one, but cannot be joined as asked."""
 
 
+class InvalidPredicate(WatersmeetError, ValueError):
+    """A function that cannot be a condition of a join."""
+
+
+class PredicateFailed(WatersmeetError, RuntimeError):
+    """The function of a condition raised an error, or returned something that says nothing."""
+
+
 class InvalidStatistics(WatersmeetError, ValueError):
     """Figures about the data that cannot be true."""
 

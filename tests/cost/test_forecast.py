@@ -6,6 +6,7 @@ results that row windows hold back.
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -32,13 +33,18 @@ FIGURES = {
 
 
 def planned(
-    known: Statistics, on: str = "k", window: Window = timedelta(seconds=12), lateness: int = 6
+    known: Statistics,
+    on: str = "k",
+    window: Window = timedelta(seconds=12),
+    lateness: int = 6,
+    **wishes: Any,
 ) -> tuple[Plan, Forecast]:
     streams = [
         Stream("a", COLUMNS, "ts", timedelta(seconds=24)),
         Stream("b", COLUMNS, "ts", window, timedelta(seconds=lateness)),
     ]
-    plan = choose_plan(join_query(streams, [on], ["a.v"], "inner", ColumnsOnly()), planning=Planning(known))
+    query = join_query(streams, [on], ["a.v"], "inner", ColumnsOnly())
+    plan = choose_plan(query, planning=Planning(known, **wishes))
     return plan, forecast(plan, known)
 
 
@@ -65,11 +71,32 @@ def test_results_per_second_and_per_row() -> None:
 
 
 def test_rows_that_go_everywhere_are_stored_everywhere() -> None:
-    plan, expected = planned(statistics({n: {"rate": f["rate"]} for n, f in FIGURES.items()}), "a.v <= b.v")
+    known = statistics({n: {"rate": f["rate"], "row_bytes": 10} for n, f in FIGURES.items()})
+    plan, expected = planned(known, "a.v <= b.v", routing="replicated")
     a, b = expected.operators[0].inputs
     assert plan.root.replicated == {1}
     assert a.state_rows.number == pytest.approx(100 * (24 + 6 + 1))
     assert b.state_rows.number == pytest.approx(plan.buckets * 20 * (12 + 6 + 0.5))
+    assert expected.shipped.number == pytest.approx(10 * (100 + plan.buckets * 20))
+
+
+def test_slices_get_all_rows_and_store_each_once() -> None:
+    known = statistics({n: {"rate": f["rate"], "row_bytes": 10} for n, f in FIGURES.items()})
+    plan, expected = planned(known, "a.v <= b.v")
+    a, b = expected.operators[0].inputs
+    assert plan.root.sliced
+    assert a.state_rows.number == pytest.approx(100 * (24 + 6 + 1))
+    assert b.state_rows.number == pytest.approx(20 * (12 + 6 + 0.5))
+    assert expected.shipped.number == pytest.approx(10 * plan.buckets * 120)
+
+
+def test_aligned_rows_are_needed_where_segments_touch_their_lives() -> None:
+    known = statistics({n: {"rate": f["rate"], "row_bytes": 10} for n, f in FIGURES.items()})
+    plan, expected = planned(known, "a.v <= b.v", routing="aligned", segment=timedelta(seconds=36))
+    a, b = expected.operators[0].inputs
+    assert plan.root.segment == 36_000_000
+    assert a.state_rows.number == pytest.approx(100 * (24 + 6 + 1))
+    assert b.state_rows.number == pytest.approx(2 * 20 * (12 + 6 + 0.5))
 
 
 def test_what_is_not_known_is_not_predicted() -> None:

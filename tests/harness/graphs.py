@@ -4,11 +4,16 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from random import Random
+from typing import Any
+
+import pyarrow.compute as pc
 
 from oracles import reference
 from oracles.graph import Condition, Event, Events, LastRows
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
+from watersmeet.query.function import Function, predicate
 
 SHAPES = ("chain", "star", "cycle", "clique")
 # The second is what time is made of in these tests: Spark's watermark has steps of a millisecond.
@@ -25,7 +30,7 @@ class GraphQuery:
     conditions: tuple[Condition, ...]
 
     @property
-    def texts(self) -> list[str]:
+    def texts(self) -> list[str | Function]:
         return [condition.sql for condition in self.conditions]
 
     def streams(self, lateness: int = 0) -> list[Stream]:
@@ -55,13 +60,15 @@ def edges(shape: str, streams: int) -> list[tuple[int, int]]:
     return [*chain, (streams - 1, 0)] if shape == "cycle" else chain
 
 
-def random_query(random: Random, shape: str, streams: int) -> GraphQuery:
-    """A query over a graph of this shape, each link of a random kind."""
+def random_query(random: Random, shape: str, streams: int, functions: float = 0.0) -> GraphQuery:
+    """A query over a graph of this shape, each link of a random kind; some of them, by chance, a function."""
     shared = random.random() < 0.2  # one column everywhere, so that operators merge
     conditions = []
     for i, j in edges(shape, streams):
         kinds = [_random_equality, _random_band, _random_near, _random_less]
         kind = random.choices(kinds, [10, 2, 1, 1])[0]
+        if random.random() < functions:
+            kind = _random_function
         same = shared and kind is _random_equality
         conditions.append(equality(i, "x", j, "x") if same else kind(random, i, j))
     if random.random() < 0.3:
@@ -154,6 +161,37 @@ def less(i: int, column: str, j: int) -> Condition:
     return Condition(text, text, lambda rows: smaller(rows) or rows[i].v == 3)
 
 
+def function(i: int, j: int, most: int, *, vectorized: bool = True, arrays: str = "numpy") -> Condition:
+    """The distance of two values, as a function of arrays or of single values."""
+    call = partial(_within, most) if arrays == "numpy" else partial(_within_arrow, most)
+    asked = predicate(call, f"s{i}.v", f"s{j}.v", name=f"within_{most}", vectorized=vectorized, arrays=arrays)
+    return near(i, j, most)._replace(sql=asked)
+
+
+def function_of_three(i: int, j: int, k: int, most: int) -> Condition:
+    """A function that no two of its streams can judge."""
+    asked = predicate(partial(_sum_within, most), f"s{i}.v", f"s{j}.v", f"s{k}.v", name="sum_within")
+    duck = f"s{i}.v + s{j}.v + s{k}.v <= {most}"
+
+    def holds(rows: Sequence[Event]) -> bool:
+        values = [rows[n].v for n in (i, j, k)]
+        return None not in values and sum(values) <= most
+
+    return Condition(asked, duck, holds)
+
+
+def _within(most: int, left: Any, right: Any) -> Any:
+    return abs(left - right) <= most
+
+
+def _within_arrow(most: int, left: Any, right: Any) -> Any:
+    return pc.less_equal(pc.abs(pc.subtract(left, right)), most)
+
+
+def _sum_within(most: int, *values: Any) -> Any:
+    return sum(values) <= most
+
+
 def not_after_all_others(i: int, streams: int) -> Condition:
     others = ", ".join(f"s{j}.ts" for j in range(streams) if j != i)
     text = f"s{i}.ts <= greatest({others})" if streams > 2 else f"s{i}.ts <= {others}"
@@ -172,6 +210,11 @@ def _random_band(random: Random, i: int, j: int) -> Condition:
 
 def _random_near(random: Random, i: int, j: int) -> Condition:
     return near(i, j, random.randint(0, 3))
+
+
+def _random_function(random: Random, i: int, j: int) -> Condition:
+    form = random.choice([{}, {"vectorized": False}, {"arrays": "arrow"}])
+    return function(i, j, random.randint(0, 2), **form)
 
 
 def _random_less(random: Random, i: int, j: int) -> Condition:

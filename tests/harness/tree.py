@@ -41,7 +41,7 @@ class Tree:
         self._tasks = task_tree(plan, schemas)
         names = count()
         self._joins: dict[Operator, list[Kernel]] = {
-            operator: [new_join(task, lambda: str(next(names))) for _ in range(plan.buckets)]
+            operator: [new_join(task, bucket, lambda: str(next(names))) for bucket in range(plan.buckets)]
             for operator, task in self._tasks.items()
         }
         self.results: list[Result] = []
@@ -74,6 +74,20 @@ class Tree:
                 join.on_watermark(join.watermark)
                 if self._stored:
                     store_and_load(join)
+
+    def share_among(self, slices: int) -> None:
+        """New rows of sliced windows go to so many buckets from now on."""
+        for joins in self._joins.values():
+            for join in joins:
+                if join.slicing is not None:
+                    join.slicing.active = slices
+
+    def loads(self) -> list[list[list[int]]]:
+        """Per operator and input the rows every bucket holds."""
+        return [
+            [[join.windows[i].rows for join in joins] for i in range(len(operator.inputs))]
+            for operator, joins in self._joins.items()
+        ]
 
     def held(self) -> int:
         """Rows in all windows."""

@@ -162,7 +162,7 @@ def test_a_tree_that_cannot_count_rows_is_not_taken() -> None:
 
 def test_a_plan_that_could_not_run_is_refused() -> None:
     query = query_of(["a.x = b.x", "c.ts <= a.ts"], a=10, b=10, c=10)
-    plan = choose_plan(query)
+    plan = choose_plan(query, planning=Planning(routing="replicated"))
     assert plan.root.replicated == {2}
     paths = (plan.root.paths[0], plan.root.paths[1], ProbePath(2, (0, 1)))
     broken = Operator(plan.root.inputs, plan.root.key, plan.root.replicated, paths, plan.root.conditions)

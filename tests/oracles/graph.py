@@ -5,7 +5,7 @@ A second answer comes from DuckDB, which is given the conditions as SQL over pla
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -27,9 +27,9 @@ class Event(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition three times: for us, for DuckDB, and for the reference."""
+    """A condition three times: for us, as SQL or as a function, for DuckDB, and for the reference."""
 
-    sql: str
+    sql: Any
     duck: str
     holds: Callable[[Sequence[Event]], bool]
 

@@ -63,19 +63,23 @@ PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
         ["a.x = b.x", "w.ts <= greatest(a.ts, b.ts)", "b.v > 1"],
         ["a.v", "w.v"],
         """
-        join of 3 streams on x
+        join of 3 streams in 2 operators
           a  alive 5 min after ts, up to 0 s late
           b  last 10 rows, up to 0 s late
           w  alive 30 min after ts, up to 0 s late
-        arriving rows visit
-          a  -> b[x] if b.v > 1 -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
-          b  -> a[x] if b.v > 1 -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
-          w  -> a[all in reach] -> b[x] if w.ts <= greatest(a.ts, b.ts) and b.v > 1
-        state
+        operator 1 on x: arriving rows visit
+          a  -> b[x] if b.v > 1
+          b  -> a[x] if b.v > 1
+        state of operator 1
           a  stores v, ts
           b  stores ts, v
-          w  stores v, ts, in every bucket
-          4 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored
+        operator 2 without a key: arriving rows visit
+          w           -> operator 1[all in reach] if w.ts <= greatest(a.ts, b.ts)
+          operator 1  -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
+        state of operator 2
+          w           stores v, ts, a slice in every bucket
+          operator 1  stores a.v, a.ts, b.ts, a slice in every bucket
+          4 buckets without a key, windows cut into 12 slices, results of one operator stored in the next
           rows wait for the watermark, since windows of rows are known only then
         """,
     ),
@@ -93,8 +97,8 @@ PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
           a  -> b[all in reach] if a.v < b.v
           b  -> a[all in reach] if a.v < b.v
         state
-          a  stores x, v
-          b  stores v, in every bucket
+          a  stores x, v, a slice in every bucket
+          b  stores v, a slice in every bucket
           4 buckets without a key, windows cut into 12 slices, no intermediate result stored
         """,
     ),

@@ -69,9 +69,21 @@ def _input(plan: Plan, sizes: Sizes, operator: Operator, number: int, lateness: 
     rows = alive + rate * beyond
     if isinstance(part, Source) and (reach := sizes.query.reaches[part.stream]) is not None:
         rows = rows + rate * (reach / 1e6 / plan.slices / 2)
-    copies = plan.buckets if number in operator.replicated else 1
+    sent = plan.buckets if operator.sliced else _copies(plan, operator, number)
+    stored = 1 if operator.sliced else sent
     row_bytes = sizes.row_bytes(part.streams)
-    return InputForecast(rate, rows * copies, rows * row_bytes * copies, rate * row_bytes * copies)
+    return InputForecast(rate, rows * stored, rows * row_bytes * stored, rate * row_bytes * sent)
+
+
+def _copies(plan: Plan, operator: Operator, number: int) -> float:
+    """In how many buckets a row of an input is needed."""
+    if number not in operator.replicated:
+        return 1
+    if operator.segment is None:
+        return plan.buckets
+    # Wang & Rundensteiner 2009, Sect. 7: those segments that its own life and that of a partner touch.
+    together = plan.reach(operator.inputs[0]) + plan.reach(operator.inputs[number])
+    return min(plan.buckets, (operator.segment + together) / operator.segment)
 
 
 def _path(operator: Operator, path: ProbePath, sizes: Sizes, model: str) -> PathForecast:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
 
-from watersmeet.cost.sizes import Sizes
+from watersmeet.cost.sizes import UNIT_SECONDS, Sizes
 from watersmeet.cost.visit import CostModel, Visit, probes
 from watersmeet.plan import Operator
 from watersmeet.plan.plan import SLICES_PER_WINDOW
@@ -54,6 +54,8 @@ class OrderProblem:
         key_match: The same for the equalities of the key alone: what an index finds.
         linked: Per input the others it has a condition with.
         model: The price of a visit.
+        asking: What it costs to ask the functions that can be asked once an input is bound after others,
+            for one combination, in units of the model.
         tick: The time between two batches; None processes every row at once.
     """
 
@@ -63,6 +65,7 @@ class OrderProblem:
     linked: tuple[frozenset[int], ...]
     model: CostModel = probes
     tick: float | None = None
+    asking: Callable[[frozenset[int], int], float] = lambda _bound, _part: 0.0
     _costs: dict[tuple[int, int, frozenset[int], int], float] = field(default_factory=dict)
     # Combinations and keys before a step, which every next input asks for.
     _so_far: dict[tuple[int, int, frozenset[int]], tuple[float, float]] = field(default_factory=dict)
@@ -132,7 +135,8 @@ class OrderProblem:
             runs = 1 if part == head else loop.runs
             looked_at = self._found(bound, part) * rows
             visit = Visit(so_far[0], looked_at, rows, loop.buckets, so_far[1], runs)
-            known = self._costs[head, lead, bound, part] = self.model(visit) * self.runs(head)
+            asked = so_far[0] * looked_at * self.asking(bound, part)
+            known = self._costs[head, lead, bound, part] = (self.model(visit) + asked) * self.runs(head)
         return known
 
     def cost(self, head: int, sequence: Sequence[int]) -> float:
@@ -211,7 +215,32 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
         for i in range(len(streams))
     )
     tick = sizes.statistics.batch_seconds.value or None
-    return OrderProblem(loops, match, key_match, _linked(operator, sizes, streams), model, tick)
+    linked = _linked(operator, sizes, streams)
+    return OrderProblem(loops, match, key_match, linked, model, tick, _asking(operator, sizes, streams))
+
+
+def _asking(
+    operator: Operator, sizes: Sizes, streams: Sequence[frozenset[int]]
+) -> Callable[[frozenset[int], int], float]:
+    """What functions cost at a step: those whose last row is bound there, or that wait for the last."""
+    functions = [
+        (number, condition.streams, sizes.asking(condition) / UNIT_SECONDS)
+        for number in operator.conditions
+        if (condition := sizes.query.conditions[number]).function is not None
+    ]
+
+    @cache
+    def asking(bound: frozenset[int], part: int) -> float:
+        before = frozenset[int]().union(*(streams[one] for one in bound))
+        after = before | streams[part]
+        last = len(bound) + 1 == len(streams)
+        return sum(
+            cost
+            for number, needed, cost in functions
+            if (last if number in operator.late else needed <= after and not needed <= before)
+        )
+
+    return asking
 
 
 def _distinct(operator: Operator, sizes: Sizes, part: int) -> float:

@@ -15,7 +15,13 @@ from collections.abc import Iterable
 
 from watersmeet.cost.agreement import Agreement
 from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query.predicate import Condition
 from watersmeet.stats import ABSENT, Figure, Statistics
+
+# What one probe, or one row looked at, takes: by this the cost of functions is compared with that of probing.
+UNIT_SECONDS = 5e-8
+# What a function is taken to cost of which nothing is known: it is not asked without need.
+USUAL_SECONDS = 1e-5
 
 
 class Sizes:
@@ -77,9 +83,23 @@ class Sizes:
             for condition in self.query.conditions if only is None else ():
                 if condition.streams <= members:
                     # Of a condition nobody knows anything about, the most is assumed: that it holds.
-                    found = found * self.statistics.conditions.get(condition.text, Figure.estimated(1))
+                    known = self.holds(condition)
+                    found = found * (known if known.is_known else Figure.estimated(1))
             self._matches[members, only] = found
         return found
+
+    def holds(self, condition: Condition) -> Figure:
+        """How likely a condition holds: as measured, or as its function was declared."""
+        known = self.statistics.conditions.get(condition.text, ABSENT)
+        said = None if condition.function is None else condition.function.selectivity
+        return known if known.is_known or said is None else Figure.estimated(said)
+
+    def asking(self, condition: Condition) -> float:
+        """Seconds it takes to judge a condition for one combination."""
+        if condition.function is None:
+            return UNIT_SECONDS
+        said = condition.function.cost
+        return self.statistics.costs.get(condition.text) or said or USUAL_SECONDS
 
     def alive_together(self, streams: Iterable[int]) -> Figure:
         """How many combinations of rows of some streams are alive at a time and belong together."""

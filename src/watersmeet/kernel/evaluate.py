@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watersmeet.errors import ConditionFailed
-from watersmeet.query.expression import Call, Constant, Expression, Field
+from watersmeet.kernel.judge import judge_of
+from watersmeet.query.expression import Call, Constant, Expression, Field, FunctionCall
 
 _TYPES = {
     "boolean": pa.bool_(),
@@ -46,6 +47,12 @@ def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any
         return pa.scalar(expression.value, _TYPES[expression.type])
     if isinstance(expression, Field):
         return column(expression).cast(_COLUMN_TYPES[expression.type]).cast(_TYPES[expression.type])
+    if isinstance(expression, FunctionCall):
+        columns = [column(argument) for argument in expression.arguments]
+        pairs = len(columns[0])
+        pair_bytes = sum(values.nbytes for values in columns) // max(1, pairs)
+        judge = judge_of(expression.function)
+        return pa.array(judge.mask(pairs, pair_bytes, lambda block: [values[block] for values in columns]))
     if expression.function in ("and", "or"):
         return _guarded(expression, column)
     arguments = [evaluate(argument, column) for argument in expression.arguments]

@@ -17,7 +17,7 @@ interval along, and meets other rows by the same rule as a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -27,6 +27,7 @@ from watersmeet.kernel.route import Routes
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sampling import PathPlanner, sample_windows
 from watersmeet.kernel.search import Search
+from watersmeet.kernel.slicing import Slicing
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
@@ -57,6 +58,7 @@ class MultiwayJoin:
         streams: The inputs that are streams; rows of the others are never late.
         watermark: Every row still to come has a later time.
         planner: Chooses paths by what the windows hold; None keeps to those of the plan.
+        slicing: Says which rows are stored here; None stores all that come.
     """
 
     windows: list[Window]
@@ -66,6 +68,7 @@ class MultiwayJoin:
     streams: frozenset[int]
     watermark: int = _NO_WATERMARK
     planner: PathPlanner | None = None
+    slicing: Slicing | None = None
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,10 +98,20 @@ class MultiwayJoin:
         Rows of a stream at or before the watermark are late: they are counted and dropped. The window takes
         the rows at once; the results come as the iterator is read.
         """
-        fresh = self.windows[part].insert(self.in_time(part, new))
+        heads, _ = self.store(part, self.in_time(part, new))
         visible: list[Sequence[StoredRun]] = [list(window.runs) for window in self.windows]
-        visible[part] = fresh
+        visible[part] = heads
         return self.results(part, visible)
+
+    def store(self, part: int, new: Rows) -> tuple[list[StoredRun], list[StoredRun]]:
+        """Store new rows; returns the runs that look for partners, and those in which others find them."""
+        if self.slicing is None:
+            fresh = self.windows[part].insert(new)
+            return fresh, fresh
+        window = self.windows[part]
+        mine = self.slicing.mine(part, new, window.length, self.watermark)
+        passing = replace(window, runs=[], added={}, removed=[])
+        return passing.insert(new), window.insert(new if mine.all() else new.take(np.flatnonzero(mine)))
 
     def on_batch(self, _until: int) -> Iterator[Results]:
         """All rows of a batch have come: nothing is left to do, each was joined at once."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from watersmeet.kernel.conditions import Condition, ExpressionHolds, Place, ValuesEqual
+from watersmeet.kernel.conditions import Condition, ExpressionHolds, FunctionsHold, Place, ValuesEqual
 from watersmeet.kernel.search import Route, Stage
 from watersmeet.plan import Operator, Plan, ProbePath
 from watersmeet.plan.layout import OperatorLayout, checked_refs
+from watersmeet.query.expression import FunctionCall
 
 
 class Routes:
@@ -62,7 +63,7 @@ def _route(
 def _conditions(
     plan: Plan, operator: Operator, path: ProbePath, places: dict[tuple[int, str], Place]
 ) -> list[list[Condition]]:
-    """Per step of a path, what can be judged after it; comparing values first, since that is cheapest."""
+    """Per step of a path, what can be judged after it: the cheapest first, functions last."""
     first, *others = path.sequence
     found: list[list[Condition]] = [[] for _ in others]
     for attribute in operator.checks:
@@ -75,5 +76,9 @@ def _conditions(
             known = known or ref
     for step, numbers in enumerate(operator.evaluated(plan.query, path)):
         expressions = [plan.query.conditions[number].expression for number in numbers]
-        found[step] += [ExpressionHolds(expression, places) for expression in expressions]
+        calls = tuple(one for one in expressions if isinstance(one, FunctionCall))
+        found[step] += [
+            ExpressionHolds(one, places) for one in expressions if not isinstance(one, FunctionCall)
+        ]
+        found[step] += [FunctionsHold(calls, places)] if calls else []
     return found

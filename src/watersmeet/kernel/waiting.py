@@ -28,6 +28,7 @@ from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, Run, concat_rows, keys_of_rows, rows_of
 from watersmeet.kernel.sampling import PathPlanner
+from watersmeet.kernel.slicing import Slicing
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import OperatorLayout, Ref
@@ -145,6 +146,15 @@ class WaitingJoin:
         self.inner.planner = value
 
     @property
+    def slicing(self) -> Slicing | None:
+        """Who says which rows are stored here."""
+        return self.inner.slicing
+
+    @slicing.setter
+    def slicing(self, value: Slicing | None) -> None:
+        self.inner.slicing = value
+
+    @property
     def windows(self) -> list[Window]:
         """All that is stored."""
         return [*self.inner.windows, *self.clocks, *self.waiting]
@@ -191,16 +201,16 @@ class WaitingJoin:
                 clock.insert(times)
         before: list[list[StoredRun]] = [list(window.runs) for window in self.inner.windows]
         # All of them are there before any is joined: each counts for all others.
-        fresh = [
-            [] if rows is None else window.insert(rows)
-            for window, rows in zip(self.inner.windows, ready[:inputs], strict=True)
+        fresh: list[tuple[list[StoredRun], list[StoredRun]]] = [
+            ([], []) if rows is None else self.inner.store(part, rows)
+            for part, rows in enumerate(ready[:inputs])
         ]
-        for part in range(inputs):
-            if fresh[part]:
+        for part, (heads, _) in enumerate(fresh):
+            if heads:
                 visible: list[Sequence[StoredRun]] = [
-                    before[other] + (fresh[other] if other < part else []) for other in range(inputs)
+                    before[other] + (fresh[other][1] if other < part else []) for other in range(inputs)
                 ]
-                visible[part] = fresh[part]
+                visible[part] = heads
                 yield from self.inner.results(part, visible)
 
     def on_watermark(self, watermark: int) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
 from watersmeet.cost.sizes import Sizes
-from watersmeet.errors import InvalidQuery
+from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.check import refuse_what_cannot_run, runs
+from watersmeet.optimize.keyless import Part
+from watersmeet.optimize.late import late_functions
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
-from watersmeet.optimize.tree import Group, all_trees, grown, largest_key_first
+from watersmeet.optimize.ring.slices import slice_count
+from watersmeet.optimize.tree import Routing, all_trees, grown, largest_key_first
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.choice import Alternative, Choice
 from watersmeet.plan.plan import DEFAULT_BUCKETS, operators
 from watersmeet.query import JoinQuery
+from watersmeet.query.duration import to_us
 from watersmeet.stats.check import refuse_foreign_statistics
 
 _MOST_BUCKETS = 4096
@@ -31,11 +36,10 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
             parallelism and cannot change once a checkpoint exists.
         planning: What is known about the data, and how to choose; None takes the defaults.
     """
-    count = DEFAULT_BUCKETS if buckets is None else buckets
-    if type(count) is not int or not 1 <= count <= _MOST_BUCKETS:
+    if buckets is not None and (type(buckets) is not int or not 1 <= buckets <= _MOST_BUCKETS):
         raise InvalidQuery(
             f"the number of buckets is not a whole number from 1 to {_MOST_BUCKETS}",
-            f"it is {count!r}.",
+            f"it is {buckets!r}.",
             "a few per core of the cluster is a good choice.",
         )
     wishes = planning or Planning()
@@ -44,11 +48,19 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
     tree, of_tree = _choose_tree(sizes, wishes)
     root, of_paths = _with_paths(tree, sizes, wishes)
     numbered = [replace(one, about=f"paths of operator {n}") for n, one in enumerate(of_paths, 1)]
+    count = _bucket_count(root, sizes) if buckets is None else buckets
+    if wishes.slices is not None and (type(wishes.slices) is not int or not 1 <= wishes.slices <= count):
+        raise InvalidPlanning(
+            "windows cannot be shared by so many slices",
+            f"it is {wishes.slices!r}, and there are {count} buckets.",
+            "give a whole number from 1 to the number of buckets.",
+        )
     plan = Plan(
         query,
         root,
         count,
         adaptive=wishes.adaptive,
+        active=wishes.slices,
         choices=(*of_tree, *numbered),
         notes=tuple(_notes(sizes)),
     )
@@ -56,20 +68,29 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
     return plan
 
 
+def _bucket_count(root: Operator, sizes: Sizes) -> int:
+    """Fewer than usual where windows are sliced and sending a row to all slices would cost too much."""
+    tree = operators(root)
+    if not all(operator.sliced for operator in tree):
+        return DEFAULT_BUCKETS
+    return max(slice_count(operator, sizes, DEFAULT_BUCKETS) for operator in tree)
+
+
 def _choose_tree(sizes: Sizes, planning: Planning) -> tuple[Operator, list[Choice]]:
     """The cheapest tree if the data is known well enough to tell, else the one with the largest keys."""
     query = sizes.query
-    default = largest_key_first(query)
+    routing = Routing(planning.routing, None if planning.segment is None else to_us(planning.segment))
+    default = largest_key_first(query, routing)
     if len(operators(default)) == 1:
         return default, []
     about = "the tree of operators"
     if any(not sizes.arriving(part.streams).is_known for part in operators(default)):
         return default, [Choice(about, "largest_key", "the key most inputs share first")]
-    found = list(islice(all_trees(query), _MOST_TREES + 1))
+    found = list(islice(all_trees(query, routing), _MOST_TREES + 1))
     skipped = ""
     if len(found) > _MOST_TREES or len(found) * len(query.streams) > planning.budget:
         skipped = f"more than {min(_MOST_TREES, planning.budget // len(query.streams))} trees, not all priced"
-        found = [_fewest_results_first(sizes)]
+        found = [_fewest_results_first(sizes, routing)]
     trees = [tree for tree in dict.fromkeys([default, *found]) if runs(Plan(query, tree))] or [default]
     costs = {tree: _cost(tree, sizes, planning) for tree in trees}
     chosen = min(trees, key=lambda tree: costs[tree])
@@ -86,16 +107,18 @@ def _choose_tree(sizes: Sizes, planning: Planning) -> tuple[Operator, list[Choic
     return chosen, [choice]
 
 
-def _fewest_results_first(sizes: Sizes) -> Operator:
+def _fewest_results_first(sizes: Sizes, routing: Routing) -> Operator:
     """Grow the tree by the group whose results are fewest, since they are stored and sent on."""
 
-    def fewest(groups: list[Group]) -> Group:
-        def results(group: Group) -> float:
-            return sizes.arriving({s for part in group[0] for s in part.streams}).number
+    def results(parts: Iterable[Part]) -> float:
+        return sizes.arriving({s for part in parts for s in part.streams}).number
 
-        return min(groups, key=results)
-
-    return grown(sizes.query, fewest)
+    return grown(
+        sizes.query,
+        lambda groups: min(groups, key=lambda group: results(group[0])),
+        lambda pairs: min(pairs, key=results),
+        routing,
+    )
 
 
 def _cost(tree: Operator, sizes: Sizes, planning: Planning) -> float:
@@ -114,9 +137,11 @@ def _with_paths(tree: Operator, sizes: Sizes, planning: Planning) -> tuple[Opera
         if isinstance(part, Source):
             return part
         inputs = tuple(finished(child) for child in part.inputs)
-        found = choose_paths(replace(part, inputs=inputs), sizes, planning)
+        settled = replace(part, inputs=inputs)
+        settled = replace(settled, late=late_functions(settled, sizes))
+        found = choose_paths(settled, sizes, planning)
         choices.append(found.choice)
-        return replace(part, inputs=inputs, paths=found.paths)
+        return replace(settled, paths=found.paths)
 
     root = finished(tree)
     assert isinstance(root, Operator)
@@ -136,7 +161,7 @@ def _notes(sizes: Sizes) -> list[str]:
     notes = []
     if missing := sizes.missing():
         notes.append(f"not known: {', '.join(missing)}")
-    guessed = [c.text for c in sizes.query.conditions if c.text not in sizes.statistics.conditions]
+    guessed = [c.text for c in sizes.query.conditions if not sizes.holds(c).is_known]
     if guessed:
         notes.append(
             f"taken to hold always, so figures are upper bounds: {', '.join(dict.fromkeys(guessed))}"

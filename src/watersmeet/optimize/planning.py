@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from watersmeet.cost.visit import COST_MODELS
 from watersmeet.errors import InvalidPlanning, choices
 from watersmeet.optimize.budget import DEFAULT_BUDGET
+from watersmeet.optimize.keyless import ROUTINGS, SLICED
 from watersmeet.optimize.registry import ORDER_OPTIMIZERS
 from watersmeet.stats import NOTHING_KNOWN, Statistics
 
@@ -24,6 +26,9 @@ class Planning:
         cost_model: What they are compared by.
         budget: How many steps an exact search may look at.
         adaptive: Whether buckets change their probe orders while they run.
+        routing: How rows meet that share no key.
+        segment: The length of a segment where they are aligned by time; None chooses one.
+        slices: How many buckets share sliced windows; None takes all.
     """
 
     statistics: Statistics = NOTHING_KNOWN
@@ -31,11 +36,17 @@ class Planning:
     cost_model: str = "probes"
     budget: int = DEFAULT_BUDGET
     adaptive: bool = True
+    routing: str = SLICED
+    segment: timedelta | None = None
+    slices: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse names that do not exist."""
         _refuse_unknown("optimizer", self.optimizer, [AUTO, *ORDER_OPTIMIZERS])
         _refuse_unknown("cost model", self.cost_model, list(COST_MODELS))
+        _refuse_unknown("routing", self.routing, list(ROUTINGS))
+        if self.segment is not None and self.segment <= timedelta(0):
+            raise InvalidPlanning("a segment is not above zero", f"it is {self.segment}.")
         if type(self.budget) is not int or self.budget < 0:
             raise InvalidPlanning(
                 "the budget is not a number of steps",

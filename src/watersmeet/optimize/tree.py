@@ -8,28 +8,55 @@ operator are an input of the next.
                                                      +-- y
                                 a, b, c -- x --------+
 
-An input without an equality to the others goes to every bucket of an operator. This file knows which trees
-there are; which of them is taken is decided in `choose`.
+Inputs without an equality between them meet as `keyless` says. This file knows which trees there are; which
+of them is taken is decided in `choose`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from watersmeet.optimize.keyless import (
+    ALIGNED,
+    SLICED,
+    Pair,
+    Part,
+    aligned,
+    linked_pairs,
+    may_be_sliced,
+    replicated,
+    sliced,
+)
 from watersmeet.plan import Operator, Source
 from watersmeet.query import JoinQuery, RowWindow
 
-Part = Source | Operator
 Group = tuple[list[Part], tuple[int, ...]]
 
 
-def largest_key_first(query: JoinQuery) -> Operator:
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """How rows of inputs meet that no equality links.
+
+    Attributes:
+        name: ``"sliced"``, ``"replicated"`` or ``"aligned"``.
+        segment: The length of a segment for aligned rows, microseconds; None chooses one.
+    """
+
+    name: str = SLICED
+    segment: int | None = None
+
+
+SLICES = Routing()
+
+
+def largest_key_first(query: JoinQuery, routing: Routing = SLICES) -> Operator:
     """Operators on the attribute most inputs share, until one is left; ties as the user wrote them."""
     return grown(
         query,
         # Rows counted per key are best joined last: only there is it known when a result comes about.
         lambda groups: max(groups, key=lambda g: (not _per_key(query, g[0]), len(g[0]), len(g[1]))),
+        routing=routing,
     )
 
 
@@ -43,16 +70,30 @@ def operator_over(query: JoinQuery, inputs: Sequence[Part]) -> Operator:
     return Operator(tuple(parts), (), frozenset(range(1, len(parts))), ())
 
 
-def grown(query: JoinQuery, choose: Callable[[list[Group]], Group]) -> Operator:
-    """A tree that grows from the leaves, by the group chosen at every step."""
+def grown(
+    query: JoinQuery,
+    choose: Callable[[list[Group]], Group],
+    choose_pair: Callable[[list[Pair]], Pair] = lambda pairs: pairs[0],
+    routing: Routing = SLICES,
+) -> Operator:
+    """A tree that grows from the leaves, by the group chosen at every step.
+
+    Args:
+        query: What is joined.
+        choose: Chooses among inputs that share attributes.
+        choose_pair: Chooses among pairs that share none, but a condition.
+        routing: How rows meet without a shared attribute.
+    """
     parts: list[Part] = [Source(stream) for stream in range(len(query.streams))]
     while groups := _groups(query, parts):
         parts = merged(parts, choose(groups))
-    return with_conditions(query, _under_one(parts))
+    while pairs := _pairs(query, parts, routing):
+        parts = sliced(parts, choose_pair(pairs))
+    return with_conditions(query, _under_one(query, parts, routing))
 
 
-def all_trees(query: JoinQuery) -> Iterator[Operator]:
-    """Every tree that merges inputs attribute by attribute; a tree that several ways lead to comes once."""
+def all_trees(query: JoinQuery, routing: Routing = SLICES) -> Iterator[Operator]:
+    """Every tree that merges inputs attribute by attribute, and what is left pair by pair; each once."""
     seen: set[frozenset[Part]] = set()
 
     def grow(parts: list[Part]) -> Iterator[Operator]:
@@ -61,10 +102,13 @@ def all_trees(query: JoinQuery) -> Iterator[Operator]:
             return
         seen.add(state)
         groups = _groups(query, parts)
-        if not groups:
-            yield with_conditions(query, _under_one(parts))
         for group in groups:
             yield from grow(merged(parts, group))
+        pairs = [] if groups else _pairs(query, parts, routing)
+        for pair in pairs:
+            yield from grow(sliced(parts, pair))
+        if not groups and not pairs:
+            yield with_conditions(query, _under_one(query, parts, routing))
 
     yield from grow([Source(stream) for stream in range(len(query.streams))])
 
@@ -80,15 +124,16 @@ def with_conditions(query: JoinQuery, root: Operator) -> Operator:
     return _finished(query, [set(attribute.streams) for attribute in query.attributes], root, set())
 
 
-def _under_one(parts: Sequence[Part]) -> Operator:
-    """One operator over inputs that no equality links."""
-    above = [part for part in parts if isinstance(part, Operator)]
-    if len(above) == 1:
-        # They join the operator that is there instead of one of their own, so its results are not stored.
-        inputs = above[0].inputs + tuple(part for part in parts if part not in above)
-        return Operator(inputs, above[0].key, frozenset(range(len(above[0].inputs), len(inputs))), ())
-    # The first is spread over the buckets, the others go everywhere.
-    return Operator(tuple(parts), (), frozenset(range(1, len(parts))), ())
+def _pairs(query: JoinQuery, parts: Sequence[Part], routing: Routing) -> list[Pair]:
+    """The pairs that can meet in slices."""
+    return linked_pairs(query, parts) if routing.name == SLICED and may_be_sliced(query) else []
+
+
+def _under_one(query: JoinQuery, parts: Sequence[Part], routing: Routing) -> Operator:
+    """One operator over what is left."""
+    if len(parts) == 1 and isinstance(parts[0], Operator):
+        return parts[0]
+    return aligned(query, parts, routing.segment) if routing.name == ALIGNED else replicated(parts)
 
 
 def _finished(query: JoinQuery, attributes: list[set[int]], shape: Operator, evaluated: set[int]) -> Operator:

@@ -90,6 +90,12 @@ class Operator:
         conditions: The numbers of the query's conditions that are evaluated here.
         checks: The numbers of attributes that some of its inputs share, but not all: they cannot be part of
             the key, so their values are compared.
+        late: Conditions that wait until all rows are bound, since asking is dear and few combinations get
+            there.
+        sliced: Whether its two inputs, which share no key, lie in slices: every bucket stores a part of each,
+            and all new rows look into all of them (`kernel.shares`).
+        segment: The rows of the first input are spread by segments of this length, microseconds, and the
+            others go to where a partner may be ("aligned"); None spreads them one by one.
     """
 
     inputs: tuple[Source | Operator, ...]
@@ -98,6 +104,9 @@ class Operator:
     paths: tuple[ProbePath, ...]
     conditions: tuple[int, ...] = ()
     checks: tuple[int, ...] = ()
+    late: tuple[int, ...] = ()
+    sliced: bool = False
+    segment: int | None = None
 
     @property
     def streams(self) -> tuple[int, ...]:
@@ -112,7 +121,12 @@ class Operator:
         steps = []
         for visited in others:
             bound.update(self.inputs[visited].streams)
-            ready = tuple(number for number in waiting if query.conditions[number].streams <= bound)
+            ready = tuple(
+                number
+                for number in waiting
+                if query.conditions[number].streams <= bound
+                and (number not in self.late or visited == others[-1])
+            )
             waiting = [number for number in waiting if number not in ready]
             steps.append(ready)
         return tuple(steps)
@@ -128,6 +142,8 @@ class Plan:
         buckets: How many independent parts every operator is split into.
         slices: How many slices a window is cut into.
         adaptive: Whether a bucket changes its probe paths when its rows tell it to.
+        active: How many buckets are given new rows of sliced windows; None gives them to all. The others keep
+            what they have until it has expired.
         choices: How the plan came about, for people.
         notes: What was assumed or left out in planning, for people.
     """
@@ -137,6 +153,7 @@ class Plan:
     buckets: int = DEFAULT_BUCKETS
     slices: int = SLICES_PER_WINDOW
     adaptive: bool = True
+    active: int | None = None
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from watersmeet.query.function import Function
+
 BOOLEAN, STRING, DATE, TIMESTAMP, INTERVAL = "boolean", "string", "date", "timestamp", "interval"
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 # A number written with a point. It takes the type of the double it meets; with anything else Spark would
@@ -46,7 +48,16 @@ class Call:
     type: str
 
 
-Expression = Field | Constant | Call
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A Python function of columns; true where it holds, and not asked where one of them is null."""
+
+    function: Function
+    arguments: tuple[Field, ...]
+    type: str = BOOLEAN
+
+
+Expression = Field | Constant | Call | FunctionCall
 
 
 class NotCompiled(Exception):
@@ -57,7 +68,7 @@ def fields(expression: Expression) -> Iterator[Field]:
     """Every mention of a column, in the order of the text."""
     if isinstance(expression, Field):
         yield expression
-    elif isinstance(expression, Call):
+    elif isinstance(expression, Call | FunctionCall):
         for argument in expression.arguments:
             yield from fields(argument)
 

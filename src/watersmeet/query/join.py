@@ -11,6 +11,7 @@ from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
 from watersmeet.query.duration import to_us
+from watersmeet.query.function import Function
 from watersmeet.query.predicate import (
     Afterwards,
     Condition,
@@ -24,7 +25,7 @@ from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
 from watersmeet.query.window import RowWindow
 
-On = Names | Mapping[str, Names] | None
+On = Names | Function | Sequence[str | Function] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -74,15 +75,15 @@ def join_query(
 
     Args:
         streams: The inputs.
-        on: The shared key, or conditions as SQL texts, or both in one list.
+        on: The shared key, conditions as SQL texts, functions, or all of these in one list.
         select: The columns to keep; None keeps all, in one struct per stream.
         how: The kind of join.
         types: Who knows the types of expressions.
         cross: Whether parts that no condition links may meet in every combination.
     """
     _refuse_what_is_no_join(streams, how)
-    keys, texts = _keys_and_conditions(streams, on)
-    found = sort_predicates(streams, texts, types)
+    keys, conditions = _keys_and_conditions(streams, on)
+    found = sort_predicates(streams, conditions, types)
     if keys:
         found.attributes[:0] = shared_key(streams, keys)
     if not cross:
@@ -138,14 +139,16 @@ def _refuse_what_is_no_join(streams: Sequence[Stream], how: str) -> None:
 
 def _keys_and_conditions(
     streams: Sequence[Stream], on: On
-) -> tuple[tuple[str, ...] | Mapping[str, Names], list[str]]:
+) -> tuple[tuple[str, ...] | Mapping[str, Names], list[str | Function]]:
     """Tell names of shared columns from conditions."""
     if isinstance(on, Mapping):
         return on, []
-    items = () if on is None else names(on)
+    listed = list(on) if isinstance(on, (list, tuple)) else [] if on is None else [on]
+    functions = [item for item in listed if isinstance(item, Function)]
+    items = names([item for item in listed if not isinstance(item, Function)])  # type: ignore[misc]
     columns = {name for stream in streams for name in stream.column_names}
     keys = tuple(item for item in items if item in columns or _COLUMN_NAME.fullmatch(item))
-    return keys, [item for item in items if item not in keys]
+    return keys, [*(item for item in items if item not in keys), *functions]
 
 
 def _refuse_cross_product(found: Predicates) -> None:

@@ -4,6 +4,7 @@ one stream           a.v > 5                     filters the stream before it is
 equality             lower(a.s) = b.s            the key of an operator, found by an index
 time band            b.ts <= a.ts + 1 minute     bounds windows, see `query.bands`
 other, compiled      abs(a.v - b.v) < 3          evaluated by the kernel as soon as its rows are bound
+a Python function    wm.predicate(f, "a.s", "b.s")   the same, after everything that is cheaper
 anything else        levenshtein(a.s, b.s) < 3   a Spark filter on the results
 """
 
@@ -14,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from watersmeet.errors import InvalidQuery
+from watersmeet.errors import InvalidPredicate, InvalidQuery
 from watersmeet.query.attribute import (
     Attribute,
     Classes,
@@ -26,7 +27,8 @@ from watersmeet.query.attribute import (
 )
 from watersmeet.query.bands import Bound, bounds_of
 from watersmeet.query.compile import compile_tree
-from watersmeet.query.expression import Expression, NotCompiled, conjuncts, fields
+from watersmeet.query.expression import Expression, Field, FunctionCall, NotCompiled, conjuncts, fields
+from watersmeet.query.function import Function
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
     Conjunct,
@@ -88,6 +90,11 @@ class Condition:
     streams: frozenset[int]
     bounds: tuple[Bound, ...] = ()
 
+    @property
+    def function(self) -> Function | None:
+        """The Python function that judges it; None if the kernel does it itself."""
+        return self.expression.function if isinstance(self.expression, FunctionCall) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Afterwards:
@@ -124,11 +131,16 @@ class Predicates:
         return sorted(sorted(part) for part in parts if part)
 
 
-def sort_predicates(streams: Sequence[Stream], texts: Sequence[str], types: Types) -> Predicates:
+def sort_predicates(
+    streams: Sequence[Stream], conditions: Sequence[str | Function], types: Types
+) -> Predicates:
     """Read the conditions of a join and sort them by what they are good for."""
     found = Predicates(streams)
     equal = Classes(len(streams))
-    for text in texts:
+    for text in conditions:
+        if isinstance(text, Function):
+            found.conditions.append(_function_condition(streams, text))
+            continue
         for conjunct in read_conjuncts(text):
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
@@ -150,6 +162,29 @@ def sort_predicates(streams: Sequence[Stream], texts: Sequence[str], types: Type
             for other in same[1:]:
                 _add_filter(found, stream, f"({same[0].text}) = ({other.text})", types)
     return found
+
+
+def _function_condition(streams: Sequence[Stream], function: Function) -> Condition:
+    """A function's condition, with its columns found."""
+    arguments = []
+    for text in function.columns:
+        tree = read_tree(text)
+        if tree is None or not is_column(tree):
+            raise InvalidPredicate(
+                f'"{text}" is not a column',
+                f"predicate {function.text} is given it.",
+                'write "stream.column", and compute other values before the join.',
+            )
+        ((stream, column),) = mentioned(tree, streams, text)
+        arguments.append(Field(stream, column, streams[stream].column(column).type))
+    linked = frozenset(argument.stream for argument in arguments)
+    if len(linked) < 2:
+        raise InvalidPredicate(
+            f"predicate {function.text} is no condition between streams",
+            "it is given columns of one stream." if linked else "it is given no columns.",
+            "filter a single stream before the join.",
+        )
+    return Condition(function.text, FunctionCall(function, tuple(arguments)), linked)
 
 
 def _add_filter(found: Predicates, stream: int, text: str, types: Types) -> None:

@@ -94,7 +94,8 @@ def join(
         streams: The streams, each with a name of its own.
         on: What they are joined on. A shared key: a column name, or names per stream where they differ,
             ``{"orders": "id", "payments": "order_id"}``. Or conditions in SQL over ``stream.column``,
-            ``["a.x = b.x", "b.y = c.y", "abs(a.v - c.v) < 3"]``. A list may hold both.
+            ``["a.x = b.x", "b.y = c.y", "abs(a.v - c.v) < 3"]``. Or Python functions, made with `predicate`.
+            A list may hold all of these.
         select: The columns to keep, written ``"stream.column"`` or ``"stream.*"``; what is left out takes
             no room in the state. Without it the result has one struct column per stream.
         how: ``"inner"``.

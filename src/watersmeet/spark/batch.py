@@ -11,7 +11,14 @@ import pyarrow as pa
 
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.spark.output import output_of
-from watersmeet.spark.processor import Stopwatch, bucket_metrics, join_blobs, ledger_metrics, new_join
+from watersmeet.spark.processor import (
+    Stopwatch,
+    bucket_metrics,
+    function_metrics,
+    join_blobs,
+    ledger_metrics,
+    new_join,
+)
 from watersmeet.spark.task import JoinTask
 
 _END_OF_TIME = 1 << 62
@@ -34,10 +41,11 @@ def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
         yield output.metrics(ledger_metrics(reports, {}))
         return
     numbers = count()
-    join = new_join(task, lambda: str(next(numbers)))
+    assert label is not None
+    join = new_join(task, task.labels.index(label), lambda: str(next(numbers)))
     if task.plan.adaptive:
         join.planner = Adaptive.of(task.operator)
     watch = Stopwatch()
     for block in join_blobs(task, join, blobs, watch, until=_END_OF_TIME):
         yield output.results(block)
-    yield output.metrics(bucket_metrics(join, watch))
+    yield output.metrics(bucket_metrics(join, watch) | function_metrics(task))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.run import Rows
-from watersmeet.spark.task import InputTask
+from watersmeet.spark.task import Aligned, InputTask
 
 _PACKED = ("label", "input", "blob")
 PACKED_SCHEMA = "label int, input int, blob binary"
@@ -73,6 +74,9 @@ def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tup
         hashes = np.zeros(batch.num_rows, np.uint64)
         bucket = (np.arange(batch.num_rows) % buckets).astype(np.int16)
     batch = batch.append_column(_HASH, pa.array(hashes))
+    if spec.aligned is not None:
+        yield from _by_segment(batch, spec, spec.aligned, buckets)
+        return
     if spec.replicated or buckets == 1:
         blob = to_ipc([batch])
         yield from ((number, blob) for number in range(buckets))
@@ -85,10 +89,31 @@ def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tup
             yield number, to_ipc([batch.slice(bounds[number], bounds[number + 1] - bounds[number])])
 
 
+def _by_segment(
+    batch: pa.RecordBatch, spec: InputTask, aligned: Aligned, buckets: int
+) -> Iterator[tuple[int, Any]]:
+    """Rows to the buckets of all segments they may find a partner in; segments go round the buckets."""
+    time = batch.column(spec.time).cast(pa.int64()).to_numpy()
+    end = (
+        batch.column(spec.end).cast(pa.int64()).to_numpy()
+        if aligned.after is None and spec.end is not None
+        else time + (aligned.after or 0)
+    )
+    first = (time - aligned.before) // aligned.segment
+    more = end // aligned.segment - first
+    for number in range(buckets):
+        mine = (number - first) % buckets <= more
+        if mine.any():
+            yield number, to_ipc([batch if mine.all() else batch.filter(pa.array(mine))])
+
+
 def limited(blobs: list[Any]) -> Iterator[list[Any]]:
     """The blobs in groups that Arrow can put together: a column of texts holds two gigabytes."""
     group: list[Any] = []
     size = 0
+    if sum(len(blob) for blob in blobs) > _UNPACK_BYTES:
+        # The same groups wherever the same blobs come, though they come in another order.
+        blobs = sorted(blobs, key=lambda blob: (len(blob), zlib.crc32(blob)))
     for blob in blobs:
         if group and size + len(blob) > _UNPACK_BYTES:
             yield group

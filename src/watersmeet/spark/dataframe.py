@@ -88,7 +88,8 @@ def join_dataframe(plan: Plan) -> DataFrame:
             output = groups.applyInArrow(batch_function(task), schema)
         names = tuple(spec.name for spec in task.inputs)
         name = observation_name(next(_numbers), names)
-        observed = output.observe(name, observation(names, plan.buckets))
+        functions = tuple(function.text for function in task.functions)
+        observed = output.observe(name, observation(names, functions, plan.buckets))
         return observed.filter(F.col(METRICS_COLUMN).isNull()).drop(METRICS_COLUMN)
 
     results = joined(tasks[plan.root])

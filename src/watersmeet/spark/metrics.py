@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from watersmeet.spark.report import KEYS, NEWEST, OBSERVED, STATE, SUMS, path_of, text_of
+from watersmeet.spark.report import KEYS, LARGEST, NEWEST, OBSERVED, STATE, SUMS, path_of, text_of
 
 _NAME = re.compile(r"watersmeet (\d+): ")
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -37,8 +37,8 @@ class StreamMetrics:
 
     `live`, `state_bytes` and `keys`, an estimate of the different keys among the live rows, are None when
     they were not measured, and `newest`, the newest time the stream has ever sent, when nothing was
-    reported or the year is one Python has no dates for. `paths` are those of its new rows, in the buckets
-    that reported.
+    reported or the year is one Python has no dates for. `largest` is how many of the live rows the bucket
+    has that holds most of them. `paths` are those of its new rows, in the buckets that reported.
     """
 
     rows: int
@@ -49,8 +49,24 @@ class StreamMetrics:
     live: int | None
     state_bytes: int | None
     keys: int | None
+    largest: int | None
     newest: datetime | None
     paths: tuple[PathUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateMetrics:
+    """A Python function in one batch.
+
+    `pairs` is how many pairs of rows it was asked about, and `held` for how many it held; `seconds` is what
+    that took on all cores together. A few pairs are asked about twice, and `unlike` are those for which it
+    said something else then, so that results depend on chance.
+    """
+
+    pairs: int
+    held: int
+    seconds: float
+    unlike: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,7 @@ class BatchMetrics:
     watermark_held_by: str | None
     hot_keys: tuple[HotKey, ...]
     streams: dict[str, StreamMetrics]
+    predicates: dict[str, PredicateMetrics]
 
 
 def metrics(progress: Any) -> list[BatchMetrics]:
@@ -125,6 +142,10 @@ def _read(name: str, batch: int, observed: Any) -> BatchMetrics:
         observed["watermark_held_by"],
         tuple(_read_hot_key(one, names) for one in observed["hot_keys"]),
         {stream: _read_stream(values, names) for stream, values in streams.items()},
+        {
+            one["text"]: PredicateMetrics(one["pairs"], one["held"], one["asked_us"] / 1e6, one["unlike"])
+            for one in observed["predicates"]
+        },
     )
 
 
@@ -134,7 +155,7 @@ def _read_hot_key(values: Any, names: list[str]) -> HotKey:
 
 
 def _read_stream(values: Any, names: list[str]) -> StreamMetrics:
-    numbers = {name: values[name] for name in (*SUMS, *STATE, KEYS)}
+    numbers = {name: values[name] for name in (*SUMS, *STATE, KEYS, LARGEST)}
     paths = tuple(
         PathUse(tuple(names[part] for part in path_of(one["path"], len(names))), one["buckets"])
         for one in values["paths"]

@@ -54,7 +54,7 @@ class ResultRows:
             name: pa.struct([(ref.column, types[ref]) for ref in refs]) for name, refs in self._kept.items()
         }
         self._layout = task.layout
-        self._metric_names = metric_names(len(task.inputs))
+        self._metric_names = metric_names(len(task.inputs), len(task.functions))
         self._names = [*self._kept, RESULT_TIME, METRICS_COLUMN]
 
     def results(self, block: Results) -> pa.RecordBatch:
@@ -88,7 +88,7 @@ class LinkedRows:
         self._labels = task.labels
         # Both operators have as many buckets, so the label of the ledger is the same.
         self._ledger = label_of(task.plan.buckets)
-        self._metric_names = metric_names(len(task.inputs))
+        self._metric_names = metric_names(len(task.inputs), len(task.functions))
         self._packed = PackedRows()
 
     def results(self, block: Results) -> pa.RecordBatch:

@@ -21,7 +21,7 @@ from watersmeet.plan.identity import identity
 from watersmeet.plan.layout import InputLayout, Ref, layouts, value_ref
 from watersmeet.plan.plan import operators
 from watersmeet.query import JoinQuery
-from watersmeet.spark.task import InputTask, JoinTask, Link
+from watersmeet.spark.task import Aligned, InputTask, JoinTask, Link
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -95,7 +95,8 @@ def _input_task(
     plan: Plan, operator: Operator, number: int, layout: InputLayout, types: dict[Ref, DataType]
 ) -> InputTask:
     part = operator.inputs[number]
-    replicated = number in operator.replicated
+    replicated = operator.sliced or (number in operator.replicated and operator.segment is None)
+    aligned = _aligned(plan, operator, number)
     kept = pa.schema(
         [
             (f"{plan.query.streams[ref.stream].name}.{ref.column}", to_arrow_type(types[ref], timezone="UTC"))
@@ -112,6 +113,7 @@ def _input_task(
             columns.index(Ref(part.stream, plan.query.streams[part.stream].time)),
             required=tuple(columns.index(ref) for ref in _required(plan, part.stream)),
             replicated=replicated,
+            aligned=aligned,
             stream=part.stream,
             clock=clock_number(plan, operator, part.stream),
             key_types=key_types,
@@ -124,8 +126,20 @@ def _input_task(
         len(columns),
         end=len(columns) + 1,
         replicated=replicated,
+        aligned=aligned,
         key_types=key_types,
     )
+
+
+def _aligned(plan: Plan, operator: Operator, number: int) -> Aligned | None:
+    """The first input lies in segments, and the others go to the segments they can meet."""
+    if operator.segment is None:
+        return None
+    part = operator.inputs[number]
+    if number == 0:
+        return Aligned(operator.segment)
+    first = plan.reach(operator.inputs[0])
+    return Aligned(operator.segment, first, plan.reach(part) if isinstance(part, Source) else None)
 
 
 def clock_number(plan: Plan, operator: Operator, stream: int) -> int | None:

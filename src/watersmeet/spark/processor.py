@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import CheckpointMismatch
+from watersmeet.kernel.judge import judge_of
 from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.operator import Kernel, kernel_for
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.sampling import distinct_keys, hottest_key
+from watersmeet.kernel.slicing import Slicing
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan.identity import difference
 from watersmeet.spark.blobs import limited, unpack
@@ -27,9 +29,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def new_join(task: JoinTask, new_id: Callable[[], str]) -> Kernel:
-    """An empty kernel for a task."""
-    return kernel_for(task.plan, task.operator, task.layout, new_id)
+def new_join(task: JoinTask, bucket: int, new_id: Callable[[], str]) -> Kernel:
+    """An empty kernel for a bucket of a task."""
+    join = kernel_for(task.plan, task.operator, task.layout, new_id)
+    if task.operator.sliced:
+        join.slicing = Slicing(bucket, task.plan.buckets, task.plan.active or task.plan.buckets)
+    return join
 
 
 class Stopwatch:
@@ -85,6 +90,20 @@ def bucket_metrics(join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
         if number not in join.streams:
             # Rows of streams were counted when they were packed.
             values[f"rows_{number}"] = counts.rows_in[number]
+    return values
+
+
+def function_metrics(task: JoinTask) -> dict[str, int | None]:
+    """What functions were asked in a batch."""
+    values: dict[str, int | None] = {}
+    for number, function in enumerate(task.functions):
+        asked = judge_of(function).take()
+        values |= {
+            f"pairs_{number}": asked.pairs,
+            f"held_{number}": asked.held,
+            f"asked_us_{number}": round(asked.seconds * 1e6),
+            f"unlike_{number}": asked.unlike,
+        }
     return values
 
 
@@ -166,7 +185,11 @@ class JoinProcessor:
             self._task.identity,
         )
         refuse_other_query(state.manifest.identity, self._task.identity)
-        join = new_join(self._task, lambda: uuid.uuid4().hex)
+        join = new_join(self._task, bucket, lambda: uuid.uuid4().hex)
+        if join.slicing is not None:
+            join.slicing.shares = state.manifest.shares
+        for function, asked in zip(self._task.functions, state.manifest.asked, strict=False):
+            judge_of(function).before = asked
         if self._task.plan.adaptive:
             join.planner = Adaptive.of(self._task.operator, state.manifest.paths)
         state.load(join, [spec.kept for spec in self._task.inputs])
@@ -181,8 +204,11 @@ class JoinProcessor:
         self._set_timer(state, join)
         if isinstance(join.planner, Adaptive):
             state.manifest.paths = join.planner.remember()
+        # They have not been taken yet, and count as well.
+        judges = [judge_of(function) for function in self._task.functions]
+        state.manifest.asked = [judge.before.plus(judge.now) for judge in judges]
         state.save(join, self._task.identity)
-        values = bucket_metrics(join, watch)
+        values = bucket_metrics(join, watch) | function_metrics(self._task)
         for number in range(len(self._task.inputs)):
             entries = state.entries(join, number)
             values[f"live_{number}"] = sum(entry.rows for entry in entries)

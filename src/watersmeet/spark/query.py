@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.cost.forecast import forecast
+from watersmeet.errors import InvalidPlanning
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.choose import choose_site_plan, refuse_query_without_sites
@@ -16,7 +18,7 @@ from watersmeet.optimize.sites.wishes import SiteWishes
 from watersmeet.plan import Plan
 from watersmeet.plan.explain import explain, explain_sites
 from watersmeet.plan.sites.plan import SitePlan
-from watersmeet.query import JoinQuery
+from watersmeet.query import JoinQuery, parse_duration
 from watersmeet.query.network import Network, refuse_unfit_network, sites_of
 from watersmeet.stats import Statistics
 
@@ -72,6 +74,9 @@ class Query:
         cost_model: str | None = None,
         budget: int | None = None,
         adaptive: bool | None = None,
+        routing: str | None = None,
+        segment: str | timedelta | None = None,
+        slices: int | None = None,
         method: str | None = None,
         site_optimizer: str | None = None,
         partition: str | None = None,
@@ -86,6 +91,12 @@ class Query:
             cost_model: What orders are compared by, ``"probes"`` or ``"comparisons"``.
             budget: How many steps an exact search may look at.
             adaptive: Whether buckets change their order while they run.
+            routing: How rows meet that share no key: ``"sliced"``, two streams at a time and nothing stored
+                twice; ``"replicated"``, all at once, with all streams but one in every bucket; or
+                ``"aligned"``, all at once, by segments of time.
+            slices: How many buckets share sliced windows, at most all of them. It may change whenever the query
+                is started: rows stay where they are, and new ones go to these.
+            segment: How long such a segment is; for windows much shorter than it few rows are needed twice.
             method: How streams at different sites are joined: ``"auto"``, ``"one site"``, ``"placed"``,
                 ``"sequences"`` or ``"tree"``.
             site_optimizer: Who searches plans between sites: ``"auto"``, ``"exhaustive"`` or ``"greedy"``.
@@ -105,6 +116,9 @@ class Query:
             "cost_model": cost_model,
             "budget": budget,
             "adaptive": adaptive,
+            "routing": routing,
+            "segment": None if segment is None else _segment(segment),
+            "slices": slices,
         }
         given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
         site_wishes = {
@@ -220,3 +234,12 @@ class Query:
             name=name,
             trigger=trigger,
         )
+
+
+def _segment(value: str | timedelta) -> timedelta:
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise InvalidPlanning(
+            "a segment is not a duration", f"{error}.", 'write for example "1 minute".'
+        ) from None

@@ -29,6 +29,11 @@ SUMS = ("rows", "late", "null_keys", "null_times", "future_times")
 STATE = ("live", "state_bytes")
 KEYS = "keys"
 NEWEST = "newest_us"
+# The rows of the bucket that holds most.
+LARGEST = "largest"
+# Of every Python function: pairs it was asked about, for how many it held, how long that took, and about how
+# many it said something else when it was asked again.
+FUNCTION = ("pairs", "held", "asked_us", "unlike")
 PATH = "path"
 _HOLDER = "holder"
 # The hottest key of a bucket: how many rows it has in which input, of how many, and its text.
@@ -42,10 +47,18 @@ _PATH_BITS = 4
 _LONGEST_PATH = 15
 
 
-def metric_names(streams: int) -> list[str]:
+def metric_names(streams: int, functions: int) -> list[str]:
     """What the numbers of a report mean, in their order."""
     per_stream = [f"{name}_{i}" for i in range(streams) for name in (*SUMS, *STATE, KEYS, NEWEST, PATH)]
-    return [*TOTALS, *per_stream, _HOLDER, *_HOT, *(f"hot_text_{i}" for i in range(_TEXT_WORDS))]
+    per_function = [f"{name}_{i}" for i in range(functions) for name in FUNCTION]
+    return [
+        *TOTALS,
+        *per_stream,
+        *per_function,
+        _HOLDER,
+        *_HOT,
+        *(f"hot_text_{i}" for i in range(_TEXT_WORDS)),
+    ]
 
 
 def path_number(path: ProbePath) -> int | None:
@@ -90,12 +103,12 @@ def text_of(words: Sequence[int]) -> str:
     return data.rstrip(b"\0").decode(errors="ignore")
 
 
-def observation(names: tuple[str, ...], buckets: int) -> Column:
-    """The one aggregate to observe: a struct with totals and one struct per stream."""
+def observation(names: tuple[str, ...], functions: tuple[str, ...], buckets: int) -> Column:
+    """The one aggregate to observe: a struct with totals, one struct per stream and one per function."""
     from pyspark.sql import functions as F
 
     # Paths and texts are added up with the rest, which means nothing and may overflow.
-    nothing = F.array_repeat(F.lit(None).cast("bigint"), len(metric_names(len(names))))
+    nothing = F.array_repeat(F.lit(None).cast("bigint"), len(metric_names(len(names), len(functions))))
     # Named inside a lambda, something is computed once however often it is referred to.
     summary = F.transform(
         F.array(F.struct(F.collect_list(F.col(METRICS_COLUMN)).alias("reports"))),
@@ -110,7 +123,7 @@ def observation(names: tuple[str, ...], buckets: int) -> Column:
                         ),
                     )
                 ),
-                lambda sums: _summary(all_["reports"], sums, names, buckets),
+                lambda sums: _summary(all_["reports"], sums, names, functions, buckets),
             ),
             F.lit(0),
         ),
@@ -118,10 +131,12 @@ def observation(names: tuple[str, ...], buckets: int) -> Column:
     return F.get(summary, F.lit(0)).alias(OBSERVED)
 
 
-def _summary(reports: Column, sums: Column, names: tuple[str, ...], buckets: int) -> Column:
+def _summary(
+    reports: Column, sums: Column, names: tuple[str, ...], functions: tuple[str, ...], buckets: int
+) -> Column:
     from pyspark.sql import functions as F
 
-    places = {name: place for place, name in enumerate(metric_names(len(names)))}
+    places = {name: place for place, name in enumerate(metric_names(len(names), len(functions)))}
 
     def reported(name: str) -> Column:
         """Null if no group has reported it."""
@@ -135,6 +150,8 @@ def _summary(reports: Column, sums: Column, names: tuple[str, ...], buckets: int
         counts = [total(f"{kind}_{i}").alias(kind) for kind in SUMS]
         state = [F.when(everywhere, total(f"{kind}_{i}")).alias(kind) for kind in STATE]
         state.append(F.when(everywhere, reported(f"{KEYS}_{i}")).alias(KEYS))
+        rows = F.transform(reports, lambda report: F.get(report, F.lit(places[f"live_{i}"])))
+        state.append(F.when(everywhere, F.array_max(rows)).alias(LARGEST))
         paths = F.transform(reports, lambda report: F.get(report, F.lit(places[f"{PATH}_{i}"])))
         # Only the ledger reports it, so the sum is the value.
         newest = reported(f"{NEWEST}_{i}").alias(NEWEST)
@@ -151,6 +168,12 @@ def _summary(reports: Column, sums: Column, names: tuple[str, ...], buckets: int
         holder.alias("watermark_held_by"),
         _hottest(reports, places).alias("hot_keys"),
         F.struct(*[of_stream(i).alias(name) for i, name in enumerate(names)]).alias("streams"),
+        F.array(
+            *[
+                F.struct(F.lit(text).alias("text"), *[total(f"{name}_{i}").alias(name) for name in FUNCTION])
+                for i, text in enumerate(functions)
+            ]
+        ).alias("predicates"),
     )
 
 

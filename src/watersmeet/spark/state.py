@@ -18,8 +18,10 @@ from typing import Any
 import pyarrow as pa
 
 from watersmeet.kernel.blob import blob_checksum, to_blob
+from watersmeet.kernel.judge import Asked
 from watersmeet.kernel.operator import Kernel
 from watersmeet.kernel.run import Run, replace_columns
+from watersmeet.kernel.shares import Shares
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Remembered
@@ -46,12 +48,23 @@ class RunEntry:
 
 @dataclass
 class Manifest:
-    """What a bucket remembers between batches."""
+    """What a bucket remembers between batches.
+
+    Attributes:
+        identity: Which query it is.
+        windows: The runs of every window.
+        timer_ms: The timer that is set.
+        paths: How paths came about.
+        shares: Which slice stores which rows, by input.
+        asked: What is known about functions from asking them.
+    """
 
     identity: str
     windows: list[list[RunEntry]] = field(default_factory=list)
     timer_ms: int | None = None
     paths: Remembered | None = None
+    shares: dict[int, Shares] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
 
 
 class BucketState:

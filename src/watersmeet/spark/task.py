@@ -9,7 +9,23 @@ import pyarrow as pa
 
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
+from watersmeet.query.function import Function
 from watersmeet.spark.labels import label_of
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Rows go to the buckets of the segments of time in which a partner of the first input may be.
+
+    Attributes:
+        segment: The length of a segment, microseconds.
+        before: How long before a row its last partner may have come.
+        after: How long after it one may come; None if the row says it.
+    """
+
+    segment: int
+    before: int = 0
+    after: int | None = 0
 
 
 @dataclass(frozen=True)
@@ -24,6 +40,7 @@ class InputTask:
         end: Position of the column with its end; None where the window says it.
         required: Positions of columns without which a row can never be in a result.
         replicated: Whether every bucket gets every row.
+        aligned: How rows are routed by time; None where they are not.
         stream: Which stream of the query it is; None for results of another operator.
         clock: As which input all buckets get its times; None where they do not count them.
         key_types: The types of the key columns.
@@ -36,6 +53,7 @@ class InputTask:
     end: int | None = None
     required: tuple[int, ...] = ()
     replicated: bool = False
+    aligned: Aligned | None = None
     stream: int | None = None
     clock: int | None = None
     key_types: tuple[pa.DataType, ...] = ()
@@ -82,6 +100,12 @@ class JoinTask:
     def spec(self, number: int) -> InputTask:
         """How the rows of an input lie in a batch; clocks follow the inputs."""
         return self.inputs[number] if number < len(self.inputs) else CLOCK
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The Python functions this operator asks."""
+        conditions = [self.plan.query.conditions[number] for number in self.operator.conditions]
+        return tuple(one.function for one in conditions if one.function is not None)
 
     @property
     def labels(self) -> list[int]:

@@ -74,12 +74,14 @@ class Statistics:
             the names of the two.
         conditions: How likely a condition holds, by its text.
         batch_seconds: The event time one micro-batch spans.
+        costs: Seconds that the function of a condition takes for one pair, by the condition's text.
     """
 
     streams: Mapping[str, StreamStatistics] = field(default_factory=dict)
     matches: Mapping[frozenset[str], Figure] = field(default_factory=dict)
     conditions: Mapping[str, Figure] = field(default_factory=dict)
     batch_seconds: Figure = ABSENT
+    costs: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, stream: str) -> StreamStatistics:
         """The figures of a stream; all absent if it was not mentioned."""
@@ -92,6 +94,7 @@ class Statistics:
             {**others.matches, **self.matches},
             {**others.conditions, **self.conditions},
             self.batch_seconds if self.batch_seconds.is_known else others.batch_seconds,
+            {**others.costs, **self.costs},
         )
 
     @property

@@ -40,8 +40,8 @@ def _flow(part: InputFacts) -> str:
     words = []
     if part.expected is not None and part.expected.rate.is_known:
         words += [figure(part.expected.rate, "rows/s"), figure(part.expected.state_rows, "stored")]
-    if part.everywhere:
-        words.append("to every bucket")
+    if part.spread:
+        words.append(part.spread)
     return f"|{quoted(', '.join(words))}|" if words else ""
 
 

@@ -45,11 +45,11 @@ class PathFacts:
 
 @dataclass(frozen=True, slots=True)
 class InputFacts:
-    """What is stored of an input."""
+    """What is stored of an input, and in which buckets if not by the key."""
 
     name: str
     stores: tuple[str, ...]
-    everywhere: bool
+    spread: str
     expected: InputForecast | None
     measured: MeasuredInput | None
 
@@ -67,6 +67,16 @@ class OperatorFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """A Python function that is asked: seconds for a pair and the part of pairs it holds for, if known."""
+
+    text: str
+    cost: float | None
+    share: float | None
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A whole plan."""
 
@@ -74,6 +84,7 @@ class Explanation:
     by_windows: tuple[str, ...]
     afterwards: tuple[tuple[str, str], ...]
     operators: tuple[OperatorFacts, ...]
+    functions: tuple[FunctionFacts, ...]
     buckets: int
     slices: int
     waits: bool
@@ -106,6 +117,7 @@ def explanation(
             )
             for number, operator in enumerate(tree)
         ),
+        _functions(query, tree),
         plan.buckets,
         plan.slices,
         bool(plan.counted(plan.root)),
@@ -153,11 +165,30 @@ def _inputs(
         InputFacts(
             _name(query, tree, part),
             tuple(_column(query, ref, part) for ref in layout.inputs[number].stored),
-            number in operator.replicated,
+            _spread(operator, number),
             forecast.operators[place].inputs[number] if forecast else None,
             measured.operators[place].inputs[number] if measured else None,
         )
         for number, part in enumerate(operator.inputs)
+    )
+
+
+def _spread(operator: Operator, number: int) -> str:
+    if operator.sliced:
+        return "a slice in every bucket"
+    if operator.segment is None:
+        return "all in every bucket" if number in operator.replicated else ""
+    length = describe_duration(timedelta(microseconds=operator.segment))
+    where = "where a partner may be" if number in operator.replicated else "one after the other"
+    return f"in segments of {length}, {where}"
+
+
+def _functions(query: JoinQuery, tree: list[Operator]) -> tuple[FunctionFacts, ...]:
+    late = {number for operator in tree for number in operator.late}
+    return tuple(
+        FunctionFacts(condition.text, function.cost, function.selectivity, number in late)
+        for number, condition in enumerate(query.conditions)
+        if (function := condition.function) is not None
     )
 
 

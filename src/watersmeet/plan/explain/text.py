@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from watersmeet.plan.choice import Choice
-from watersmeet.plan.explain.facts import Explanation, InputFacts, OperatorFacts, PathFacts
+from watersmeet.plan.explain.facts import (
+    Explanation,
+    FunctionFacts,
+    InputFacts,
+    OperatorFacts,
+    PathFacts,
+)
 from watersmeet.plan.explain.measured import measured_lines
 from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds
 from watersmeet.plan.forecast import Forecast
@@ -31,6 +37,9 @@ def _lines(facts: Explanation) -> Iterator[str]:
     for operator in facts.operators:
         yield from _operator(facts, operator)
     yield from _storage(facts)
+    if facts.functions:
+        yield "asked, a function for each pair"
+        yield from (f"  {_function(one)}" for one in facts.functions)
     if facts.afterwards:
         yield "after the join, in Spark"
         yield from (f"  {text}  (the kernel has no {reason})" for text, reason in facts.afterwards)
@@ -74,8 +83,8 @@ def _operator(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
     yield f"state of operator {operator.number}" if several else "state"
     for part in operator.inputs:
         stores = ", ".join(part.stores) or "nothing but key and time"
-        copies = ", in every bucket" if part.everywhere else ""
-        yield f"  {part.name:<{width}}  stores {stores}{copies}{_state(part)}"
+        spread = f", {part.spread}" if part.spread else ""
+        yield f"  {part.name:<{width}}  stores {stores}{spread}{_state(part)}"
 
 
 def _path(path: PathFacts) -> str:
@@ -129,6 +138,15 @@ def _storage(facts: Explanation) -> Iterator[str]:
     yield f"  {facts.buckets} buckets {spread}, windows cut into {facts.slices} slices, {between}"
     if facts.waits:
         yield "  rows wait for the watermark, since windows of rows are known only then"
+
+
+def _function(function: FunctionFacts) -> str:
+    known = [
+        "cost not known" if function.cost is None else f"{number(function.cost * 1e6)} us",
+        "share not known" if function.share is None else f"holds for {function.share:.3g} of all",
+    ]
+    when = ["once all rows are found"] if function.late else []
+    return f"{function.text}  {', '.join([*known, *when])}"
 
 
 def _expected(expected: Forecast) -> Iterator[str]:

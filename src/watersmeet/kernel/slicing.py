@@ -1,0 +1,58 @@
+"""The part of a sliced join that one bucket stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from watersmeet.kernel.hashing import hash_words
+from watersmeet.kernel.keys import encode_keys
+from watersmeet.kernel.run import Rows
+from watersmeet.kernel.shares import Shares
+
+
+@dataclass(slots=True)
+class Slicing:
+    """Which rows a slice stores.
+
+    Attributes:
+        slice: Its number.
+        slices: How many slices there are.
+        active: How many of them are given new rows.
+        shares: Per input how rows are spread over the slices.
+    """
+
+    slice: int
+    slices: int
+    active: int
+    shares: dict[int, Shares] = field(default_factory=dict)
+
+    def mine(self, part: int, new: Rows, length: int, watermark: int) -> Any:
+        """A mask of the new rows of an input that are stored in this slice.
+
+        Args:
+            part: The input.
+            new: Its new rows: all of them, in any order.
+            length: How long a row lives that does not say it itself.
+            watermark: Rows that end up to here are gone.
+        """
+        shares = self.shares.setdefault(part, Shares(self.slices, self.active))
+        shares.active = self.active
+        ends = new.times + length if new.ends is None else new.ends
+        return shares.owners(new.times, ends, watermark, lambda: _numbers(new)) == self.slice
+
+
+def _numbers(rows: Rows) -> Any:
+    """Numbers that depend on what is in a row."""
+    found = hash_words(rows.times.astype(np.uint64))
+    for column in rows.columns.columns:
+        try:
+            values = encode_keys([column.drop_null()]).hashes
+        except (NotImplementedError, TypeError, ValueError):
+            continue
+        own = np.zeros(len(rows), np.uint64)
+        own[column.is_valid().to_numpy(zero_copy_only=False)] = values
+        found = hash_words(found ^ own)
+    return found

@@ -1,0 +1,169 @@
+"""Conditions that only a Python function can judge: similar images, fuzzy texts, a model's score."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import cloudpickle
+
+from watersmeet.errors import InvalidPredicate, choices
+from watersmeet.query.duration import parse_duration
+
+ARRAYS = ("numpy", "arrow")
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Function:
+    """A condition as a function of columns of two or more streams.
+
+    Attributes:
+        call: The function.
+        columns: What it is given, each written ``stream.column``.
+        name: How it is called in plans and messages.
+        vectorized: Whether it is given arrays of many pairs, or the values of one pair.
+        arrays: What kind of arrays: ``"numpy"`` or ``"arrow"``.
+        stacked: Whether arrays and bytes come as rows of a two-dimensional NumPy array.
+        cost: Seconds that one pair takes; None if nobody said.
+        selectivity: How likely it holds; None if nobody said.
+    """
+
+    call: Callable[..., Any]
+    columns: tuple[str, ...]
+    name: str
+    vectorized: bool = True
+    arrays: str = "numpy"
+    stacked: bool = False
+    cost: float | None = None
+    selectivity: float | None = None
+
+    @property
+    def text(self) -> str:
+        """As it is written in plans."""
+        return f"{self.name}({', '.join(self.columns)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Functions of notebooks and scripts travel by value, those of installed packages by name."""
+        settings = (self.columns, self.name, self.vectorized, self.arrays, self.stacked)
+        return _unpickled, (cloudpickle.dumps(self.call), *settings, self.cost, self.selectivity)
+
+
+def _unpickled(call: bytes, *settings: Any) -> Function:
+    return Function(cloudpickle.loads(call), *settings)
+
+
+def predicate(
+    function: Callable[..., Any],
+    /,
+    *columns: str,
+    name: str | None = None,
+    vectorized: bool = True,
+    arrays: str = "numpy",
+    stacked: bool = False,
+    cost: str | float | timedelta | None = None,
+    selectivity: float | None = None,
+) -> Function:
+    """A condition judged by a Python function, for `join`.
+
+    The function is given the named columns of pairs of rows and says for which of them it holds. It must
+    always say the same of the same values. A row with a null in one of the columns matches nothing, and the
+    function is not asked.
+
+    Args:
+        function: Takes one argument per column. With `vectorized` these are arrays, one item per pair, and
+            it returns as many booleans; otherwise they are values of one pair, and it returns one boolean.
+        columns: What it is given, written ``"stream.column"``, of at least two streams.
+        name: How plans and messages call it; its own name if it is left out.
+        vectorized: Whether it takes arrays of pairs, which saves a call per pair.
+        arrays: ``"numpy"``, or ``"arrow"`` to get Arrow arrays as they are.
+        stacked: Columns of arrays or bytes come as a two-dimensional NumPy array with a row per pair; all
+            values must be equally long.
+        cost: What one pair takes, in seconds or as a duration such as ``"50 us"``; measured if left out.
+        selectivity: The share of pairs it holds for, from 0 to 1.
+
+    Example:
+        >>> import numpy as np
+        >>> def near(x, y):
+        ...     return np.abs(x - y) < 3
+        >>> predicate(near, "a.x", "b.x", cost="50 us", selectivity=0.01).text
+        'near(a.x, b.x)'
+    """
+    if not callable(function):
+        raise InvalidPredicate("a predicate needs a function", f"found {function!r}.")
+    called = str(name or getattr(function, "__name__", type(function).__name__))
+    for column in columns:
+        if not isinstance(column, str):
+            raise InvalidPredicate(
+                f'predicate "{called}" is given columns by name',
+                f"found {column!r}.",
+                'write "stream.column".',
+            )
+    if arrays not in ARRAYS:
+        raise InvalidPredicate(
+            f'predicate "{called}" asks for arrays of an unknown kind',
+            f"it asks for {arrays!r}.",
+            f"valid are {choices(ARRAYS)}.",
+        )
+    if stacked and (arrays != "numpy" or not vectorized):
+        raise InvalidPredicate(
+            f'predicate "{called}" cannot have its columns stacked',
+            "only NumPy arrays of many pairs can be.",
+            'leave out stacked=True, or use arrays="numpy" and vectorized=True.',
+        )
+    made = Function(
+        function,
+        tuple(columns),
+        called,
+        bool(vectorized),
+        arrays,
+        bool(stacked),
+        _seconds(called, cost),
+        _share(called, selectivity),
+    )
+    _refuse_unpicklable(made)
+    return made
+
+
+def _refuse_unpicklable(made: Function) -> None:
+    try:
+        cloudpickle.dumps(made.call)
+    except Exception as error:
+        raise InvalidPredicate(
+            f'predicate "{made.name}" cannot be sent to the workers',
+            f"{type(error).__name__}: {error}.",
+            "open files, connections and locks inside the function, not around it.",
+        ) from error
+
+
+def _seconds(name: str, cost: str | float | timedelta | None) -> float | None:
+    if cost is None:
+        return None
+    try:
+        found = parse_duration(cost).total_seconds() if isinstance(cost, str | timedelta) else float(cost)
+    except (ValueError, TypeError) as error:
+        raise InvalidPredicate(
+            f'cost of predicate "{name}" is not a duration', f"{error}.", 'write for example "50 us".'
+        ) from None
+    if not (math.isfinite(found) and found > 0):
+        raise InvalidPredicate(
+            f'cost of predicate "{name}" is not above zero',
+            f"it is {cost}.",
+            "leave it out if it is unknown.",
+        )
+    return found
+
+
+def _share(name: str, selectivity: float | None) -> float | None:
+    if selectivity is None:
+        return None
+    if not isinstance(selectivity, numbers.Real) or not 0 <= float(selectivity) <= 1:
+        raise InvalidPredicate(
+            f'selectivity of predicate "{name}" is not a share',
+            f"it is {selectivity!r}.",
+            "give the part of all pairs it holds for, from 0 to 1.",
+        )
+    return float(selectivity)
