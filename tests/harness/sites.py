@@ -14,6 +14,7 @@ from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.columns import named, source_refs
 from watersmeet.plan.sites.placed import At, ByValue, Input, JoinAt, Tree
 from watersmeet.plan.sites.sequences import Hop, Sequences
+from watersmeet.plan.sites.sliced import Sliced
 from watersmeet.plan.sites.tree import LeftDeep, TwoWayHop
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery, RowWindow
@@ -85,6 +86,20 @@ def random_sequences(random: Random, join: JoinQuery, choices: Sequence[Algorith
         random.shuffle(others)
         hops.append(tuple(Hop(stream, random.choice(choices)) for stream in others))
     return Sequences(tuple(hops))
+
+
+def random_slices(random: Random, join: JoinQuery) -> Sliced:
+    """Any order, and every window over some of the nodes."""
+    streams = list(range(len(join.streams)))
+    orders = [
+        tuple(random.sample(others, len(others))) for head in streams if (others := _others(streams, head))
+    ]
+    nodes = random.randint(1, 8)
+    return Sliced(tuple(orders), tuple(random.randint(1, nodes) for _ in streams))
+
+
+def _others(streams: Sequence[int], head: int) -> list[int]:
+    return [stream for stream in streams if stream != head]
 
 
 def random_tree(random: Random, join: JoinQuery, sites: Sequence[str]) -> LeftDeep:

@@ -81,6 +81,10 @@ PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
           operator 1  stores a.v, a.ts, b.ts, a slice in every bucket
           4 buckets without a key, windows cut into 12 slices, results of one operator stored in the next
           rows wait for the watermark, since windows of rows are known only then
+        with deploy(): every row stored once, nothing between operators, 2 rounds of messages
+          a  -> b[x] if b.v > 1 -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
+          b  -> a[x] if b.v > 1 -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
+          w  -> a[all in reach] -> b[x] if w.ts <= greatest(a.ts, b.ts) and b.v > 1
         """,
     ),
     "no key at all": (

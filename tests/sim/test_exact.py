@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from harness.graphs import SHAPES, random_events, random_query
+from harness.graphs import SHAPES, GraphQuery, function, random_events, random_query
 from harness.sites import (
     ALGORITHMS,
     arrivals,
@@ -18,6 +18,7 @@ from harness.sites import (
     join_of,
     random_placed,
     random_sequences,
+    random_slices,
     random_tree,
     results_of,
     simulate,
@@ -30,15 +31,18 @@ from watersmeet.kernel.sites.window import Window
 from watersmeet.optimize.placement.wiring import placed_wiring
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.sequences import Sequences
-from watersmeet.sim.simulation import Simulation
+from watersmeet.plan.sites.sliced import Sliced
+from watersmeet.sim.link import LinkModel
+from watersmeet.sim.simulation import Simulation, same_links
 
 ROUNDS = 20
 
 
 def check(random: Random, method: str, streams: int, choices: tuple[Algorithm, ...] = ALGORITHMS) -> None:
     """One random query, plan, network and history."""
-    query = random_query(random, random.choice(SHAPES), streams)
-    if method == "row windows":
+    functions = 0.5 if "sliced" in method else 0.1
+    query = random_query(random, random.choice(SHAPES), streams, functions)
+    if "row windows" in method:
         windows = tuple(
             LastRows(random.choice([1, 2, 4])) if random.random() < 0.6 else w for w in query.windows
         )
@@ -51,6 +55,8 @@ def check(random: Random, method: str, streams: int, choices: tuple[Algorithm, .
     places = sorted(set(sites))
     if method == "tree":
         wiring = random_tree(random, join, places).wiring(join, sites)
+    elif "sliced" in method:
+        wiring = random_slices(random, join).wiring(join)
     elif method == "placed":
         wiring = placed_wiring(join, random_placed(random, join, places), sites)
     else:
@@ -97,3 +103,36 @@ def test_the_same_seed_gives_the_same_run() -> None:
         return results_of(join, measured), measured.emitted, measured.traffic, measured.work
 
     assert run() == run()
+
+
+@pytest.mark.parametrize("method", ["sliced", "sliced, row windows"])
+@pytest.mark.parametrize("streams", [2, 3, 4, 5])
+def test_slices(method: str, streams: int) -> None:
+    """Windows spread over one to eight nodes, each over a number of its own."""
+    for number in range(ROUNDS // 2):
+        check(Random(f"{method} {streams} {number}"), method, streams)  # noqa: S311
+
+
+def test_slices_hold_every_row_once_and_as_many_each() -> None:
+    random = Random("even")  # noqa: S311
+    query = GraphQuery((30, 30, 30), (function(0, 1, 1), function(1, 2, 1)))
+    join = join_of(query)
+    rows = random_events(random, 3, 600, span=200)
+    wiring = Sliced(((1, 2), (0, 2), (1, 0)), (4, 4, 4)).wiring(join)
+    simulation = Simulation(wiring, same_links(LinkModel(latency=0.0)))
+    most = 0
+
+    def look(_now: int) -> None:
+        nonlocal most
+        held = [
+            [part.store.rows for part in node.parts.values() if isinstance(part, Window)]
+            for node in simulation.nodes.values()
+        ]
+        for loads in zip(*held, strict=True):
+            # Rows leave chunk by chunk, of which one has a few seconds.
+            assert max(loads) - min(loads) <= 18
+        most = max(most, sum(map(sum, held)))
+
+    simulation.run(arrivals(random, join, rows, tick=2, disorder=0), look)
+    # Three rows a second of each stream, for a window, a tick or two, and what leaves only as a whole.
+    assert 3 * 3 * 30 <= most <= 3 * 3 * 40

@@ -1,15 +1,15 @@
 """Which slice stores which rows: every slice decides it alone, and all decide the same.
 
 Wang & Rundensteiner 2009 slice windows by age: a row moves from node to node as it grows old. Which node
-holds it does not matter for the results ("re-slicing is semantics-free"), so here a row stays where it was
-first put, and the next rows go to those slices that have become empty:
+holds it does not matter for the results ("re-slicing is semantics-free"). So here a row stays where it was
+first put, and rows are dealt out in the order of time, so that every slice has its part of every age:
 
-    time    ---------------------------------------------->
-    slices   0 0 0 1 1 1 2 2 2|0 0 1 1 2 2|0 0 0 0 1 1 2 2|      new rows, batch by batch
-             '---- gone ---'
+    time     ------------------------------------------>
+    slices   0 1 2 0 1 2 0 1 2 | 0 1 0 1 2 0 1 0 1 2 ...       the second time, slice 2 had more left
+             batch 1             batch 2
 
 All slices see all new rows, as they have to look for partners in every slice. From these and from what it
-remembers of earlier rows each works out how many rows every slice holds, and shares the new ones out so that
+remembers of earlier rows each works out how many rows every slice holds, and deals the new ones out so that
 all hold the same: however rates change, slices are even after every batch, and nothing is copied or asked.
 """
 
@@ -66,24 +66,21 @@ class Shares:
         found = np.zeros(len(times), np.int64)
         if self.active > 1 and len(times):
             order, groups = _ordered(times, self.active, tie_break)
-            found[order] = self._cut(groups)
+            found[order] = self._dealt(groups)
         for owner in np.unique(found).tolist():
             mine = found == owner
             self.pieces.append(Piece(owner, int(mine.sum()), int(ends[mine].max())))
         self._merge()
         return found
 
-    def _cut(self, groups: Any) -> Any:
+    def _dealt(self, groups: Any) -> Any:
         """Owners of rows in order; rows of one group stay together. `groups` has where each group ends."""
         shares = _levelled(self.held()[: self.active], int(groups[-1]))
-        # The emptiest slice takes the oldest rows, so that it is not the last to be filled.
-        by_share = np.argsort(-shares, kind="stable")
-        wanted = np.cumsum(shares[by_share])
-        # A cut within a group moves to the nearer end of it.
-        place = np.clip(np.searchsorted(groups, wanted), 0, len(groups) - 1)
-        above, below = groups[place], np.where(place > 0, groups[place - 1], 0)
-        cuts = np.where(above - wanted <= wanted - below, above, below)
-        return by_share[np.searchsorted(cuts[:-1], np.arange(groups[-1]), side="right")]
+        # The k-th of n rows of a slice has its place k / n of the way, so that all are mixed evenly.
+        places = np.concatenate([(np.arange(share) + 0.5) / share for share in shares.tolist() if share])
+        owners = np.repeat(np.arange(len(shares)), shares)[np.argsort(places, kind="stable")]
+        sizes = np.diff(groups, prepend=0)
+        return np.repeat(owners[groups - sizes], sizes)
 
     def _merge(self) -> None:
         """Pieces of a slice that end close together are one, so that their number stays small."""

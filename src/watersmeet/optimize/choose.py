@@ -13,11 +13,13 @@ from watersmeet.optimize.keyless import Part
 from watersmeet.optimize.late import late_functions
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
+from watersmeet.optimize.ring.orders import slice_orders
 from watersmeet.optimize.ring.slices import slice_count
 from watersmeet.optimize.tree import Routing, all_trees, grown, largest_key_first
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.choice import Alternative, Choice
 from watersmeet.plan.plan import DEFAULT_BUCKETS, operators
+from watersmeet.plan.sites.sliced import Sliced
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import to_us
 from watersmeet.stats.check import refuse_foreign_statistics
@@ -61,11 +63,19 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
         count,
         adaptive=wishes.adaptive,
         active=wishes.slices,
+        deployed=_deployed(root, query, wishes, wishes.slices or count),
         choices=(*of_tree, *numbered),
         notes=tuple(_notes(sizes)),
     )
     refuse_what_cannot_run(plan)
     return plan
+
+
+def _deployed(root: Operator, query: JoinQuery, planning: Planning, slices: int) -> Sliced | None:
+    """All windows in slices, and no operator above another."""
+    if not any(operator.sliced for operator in operators(root)):
+        return None
+    return Sliced(slice_orders(query, planning), (slices,) * len(query.streams))
 
 
 def _bucket_count(root: Operator, sizes: Sizes) -> int:

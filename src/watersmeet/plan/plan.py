@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from watersmeet.plan.choice import Choice
 from watersmeet.query import JoinQuery, RowWindow
+
+if TYPE_CHECKING:
+    from watersmeet.plan.sites.sliced import Sliced
 
 # A window is cut into this many slices. State leaves in whole slices, so at most 1/12 of a window is
 # dead weight; more slices would mean more runs to look into for every arriving row.
@@ -144,6 +148,7 @@ class Plan:
         adaptive: Whether a bucket changes its probe paths when its rows tell it to.
         active: How many buckets are given new rows of sliced windows; None gives them to all. The others keep
             what they have until it has expired.
+        deployed: How `deploy` runs a join whose windows lie in slices; None where none do.
         choices: How the plan came about, for people.
         notes: What was assumed or left out in planning, for people.
     """
@@ -154,6 +159,7 @@ class Plan:
     slices: int = SLICES_PER_WINDOW
     adaptive: bool = True
     active: int | None = None
+    deployed: Sliced | None = None
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -32,7 +32,8 @@ class Function:
         selectivity: How likely it holds; None if nobody said.
     """
 
-    call: Callable[..., Any]
+    # Where it lies in memory differs from start to start, and a plan is known by how it is written.
+    call: Callable[..., Any] = field(repr=False)
     columns: tuple[str, ...]
     name: str
     vectorized: bool = True

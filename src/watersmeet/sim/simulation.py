@@ -21,7 +21,7 @@ import simpy
 from watersmeet.cost.site import Constants
 from watersmeet.kernel.sites.node import Addressed, Node, Outcome
 from watersmeet.kernel.sites.packet import decode, encode, times
-from watersmeet.plan.sites.wiring import MergeSpec, Wiring
+from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.sim.fixed_delay import FixedDelay, FixedRule
 from watersmeet.sim.link import SECOND, Link, LinkModel, Links, Traffic
 
@@ -178,11 +178,6 @@ class Simulation:
         self._rule = None if delay is None else FixedRule(wiring)
         self._take_results = take_results or self._keep
         self._waiting: dict[str, deque[Callable[[Node], Outcome]]] = {site: deque() for site in wiring.sites}
-        self._sites = {
-            part.stream: part.site
-            for part in wiring.parts
-            if isinstance(part, MergeSpec) and part.stream is not None
-        }
 
     @property
     def now(self) -> int:
@@ -210,8 +205,9 @@ class Simulation:
     def _arrive(self, arrivals: Iterable[Arrival], progress: Callable[[int], None] | None) -> Process:
         for arrival in arrivals:
             yield self._environment.timeout(arrival.at - self.now)
-            site = self._sites[arrival.stream]
-            self._at(site, partial(_take_rows, arrival))
+            for site in self.wiring.sites:
+                if arrival.stream in self.wiring.streams_at(site):
+                    self._at(site, partial(_take_rows, arrival))
             if self._delay is not None and self._rule is not None:
                 self._environment.process(self._probe(self._rule, self._delay, arrival))
                 self._environment.process(self._remove(self._rule, self._delay, arrival))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.cost.forecast import forecast
-from watersmeet.errors import InvalidPlanning
+from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.choose import choose_site_plan, refuse_query_without_sites
@@ -18,6 +18,7 @@ from watersmeet.optimize.sites.wishes import SiteWishes
 from watersmeet.plan import Plan
 from watersmeet.plan.explain import explain, explain_sites
 from watersmeet.plan.sites.plan import SitePlan
+from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery, parse_duration
 from watersmeet.query.network import Network, refuse_unfit_network, sites_of
 from watersmeet.stats import Statistics
@@ -66,6 +67,19 @@ class Query:
         """How streams at different sites are joined between them; only for streams with sites."""
         return choose_site_plan(self.query, self.network, self.planning, self.site_wishes)
 
+    @property
+    def wiring(self) -> Wiring:
+        """What `deploy` runs."""
+        if sites_of(self.query.streams):
+            return self.site_plan.wiring
+        if self.plan.deployed is None:
+            raise InvalidQuery(
+                "there is nothing to deploy",
+                "its streams have no sites, and all rows meet by a key.",
+                'run it with to_dataframe(), or say where rows arrive: wm.stream(..., site="tokyo").',
+            )
+        return self.plan.deployed.wiring(self.query)
+
     def plan_with(
         self,
         *,
@@ -94,8 +108,8 @@ class Query:
             routing: How rows meet that share no key: ``"sliced"``, two streams at a time and nothing stored
                 twice; ``"replicated"``, all at once, with all streams but one in every bucket; or
                 ``"aligned"``, all at once, by segments of time.
-            slices: How many buckets share sliced windows, at most all of them. It may change whenever the query
-                is started: rows stay where they are, and new ones go to these.
+            slices: How many buckets share sliced windows, at most all of them. It may change whenever the
+                query is started: rows stay where they are, and new ones go to these.
             segment: How long such a segment is; for windows much shorter than it few rows are needed twice.
             method: How streams at different sites are joined: ``"auto"``, ``"one site"``, ``"placed"``,
                 ``"sequences"`` or ``"tree"``.
@@ -210,12 +224,16 @@ class Query:
         name: str | None = None,
         trigger: str | None = None,
     ) -> Deployment:
-        """Start the join between the sites of its streams.
+        """Start the join between the sites of its streams, or over slices of its windows.
+
+        Streams with sites are joined as `explain` says. Without sites it is a join without a shared key:
+        every row is stored in one slice, and whatever is found there goes on to the slices of the next
+        window, in one round of messages per stream; nothing in between is stored.
 
         Args:
             sink: Where results go: a folder for Parquet files, or a function that takes a DataFrame of
                 results and the number of the batch.
-            mailbox: A folder that all sites can reach; messages between sites travel through it.
+            mailbox: A folder that all sites, or all slices, can reach; messages travel through it.
             checkpoint: Where this application keeps its state.
             site: The site that runs in this application; None runs all of them here.
             name: What Spark calls the query.
@@ -223,10 +241,9 @@ class Query:
         """
         from watersmeet.spark.sites.deployment import deploy
 
-        plan = self.site_plan
         return deploy(
             self.query,
-            plan.wiring,
+            self.wiring,
             sink,
             mailbox=mailbox,
             checkpoint=checkpoint,

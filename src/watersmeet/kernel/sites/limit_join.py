@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.evaluate import evaluate, is_true
+from watersmeet.kernel.judge import judge_of
 from watersmeet.kernel.keys import Keys
-from watersmeet.kernel.sites.packet import ENDS, TIME, chosen, ends, keys_of, times
+from watersmeet.kernel.sites.packet import ENDS, TIME, ends, keys_of, times
 from watersmeet.kernel.sites.store import Store
 from watersmeet.plan.sites.step import Step, column_name
-from watersmeet.query.expression import Field
+from watersmeet.query.expression import Expression, Field, FunctionCall
 
-# Whether rows of a window are alive at some times.
-Alive = Callable[[pa.RecordBatch, Any], Any]
+# Whether rows that came at the first times and end at the second are alive at the third.
+Alive = Callable[[Any, Any, Any], Any]
+
+# Without a key all heads meet all rows: so many pairs are looked at together.
+_MOST_PAIRS = 1 << 21
 
 
 def limit_join(
@@ -32,40 +38,91 @@ def limit_join(
         keys: The keys of the heads, where they are known.
     """
     known = keys_of(heads, step.head_key) if keys is None else keys
-    starts = times(heads)
     results = []
-    for chunk, asked, rows in store.matches(known, step.window_key):
-        at, came = starts[asked], times(chunk.rows)[rows]
-        before = came <= at if step.ties else came < at
-        if not before.any():
-            continue
-        meeting, partners = asked[before], chosen(chunk.rows, rows[before])
-        living = alive(partners, at[before])
-        if not living.all():
-            meeting, partners = meeting[living], chosen(partners, living)
-        found = _joined(step, chosen(heads, meeting), partners, store.reach)
-        if found.num_rows:
-            results.append(found)
+    for pairs in _pairs(step, heads, store, known):
+        at, came = times(heads)[pairs.meeting], times(pairs.rows)[pairs.numbers]
+        living = came <= at if step.ties else came < at
+        living &= alive(came, ends(pairs.rows, store.reach)[pairs.numbers], at)
+        found = _fulfilling(step, pairs.kept(living))
+        if len(found):
+            results.append(_joined(step, found, store.reach))
     return results
 
 
-def _joined(step: Step, heads: pa.RecordBatch, partners: pa.RecordBatch, reach: int) -> pa.RecordBatch:
-    inside = set(heads.schema.names)
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Heads and rows that may belong together: head `meeting[i]` and row `numbers[i]`."""
 
-    def column(name: str) -> pa.Array:
-        return (heads if name in inside else partners).column(name)
+    heads: pa.RecordBatch
+    meeting: Any
+    rows: pa.RecordBatch
+    numbers: Any
 
-    def field_column(field: Field) -> pa.Array:
-        return column(column_name(field.stream, field.column))
+    def __len__(self) -> int:
+        return len(self.meeting)
 
-    names, columns = [TIME], [heads.column(TIME)]
+    def kept(self, mask: Any) -> _Pairs:
+        if mask.all():
+            return self
+        return _Pairs(self.heads, self.meeting[mask], self.rows, self.numbers[mask])
+
+    def column(self, name: str, block: slice = slice(None)) -> pa.Array:
+        """A column of one of the two, for some pairs."""
+        side, chosen = (
+            (self.heads, self.meeting) if name in self.heads.schema.names else (self.rows, self.numbers)
+        )
+        return side.column(name).take(pa.array(chosen[block]))
+
+
+def _pairs(step: Step, heads: pa.RecordBatch, store: Store, keys: Keys) -> Iterator[_Pairs]:
+    """Pairs of equal keys, chunk by chunk of the window."""
+    largest = max((chunk.rows.num_rows for chunk in store.chunks), default=0)
+    size = heads.num_rows if step.window_key else max(1, _MOST_PAIRS // max(1, largest))
+    for first in range(0, heads.num_rows, size or 1):
+        block = np.arange(first, min(heads.num_rows, first + size))
+        some = keys if len(block) == heads.num_rows else keys.take(block)
+        for chunk, asked, rows in store.matches(some, step.window_key):
+            yield _Pairs(heads, block[asked], chunk.rows, rows)
+
+
+def _fulfilling(step: Step, pairs: _Pairs) -> _Pairs:
+    """The pairs that fulfil all conditions; functions are asked last, the quickest to reject first."""
+    calls = [one for one in step.conditions if isinstance(one, FunctionCall)]
+    for condition in (one for one in step.conditions if not isinstance(one, FunctionCall)):
+        if len(pairs):
+            pairs = pairs.kept(_true(condition, pairs))
+    for call in sorted(calls, key=lambda call: judge_of(call.function).rank):
+        if len(pairs):
+            pairs = pairs.kept(_judged(call, pairs))
+    return pairs
+
+
+def _true(condition: Expression, pairs: _Pairs) -> Any:
+    def column(field: Field) -> pa.Array:
+        return pairs.column(column_name(field.stream, field.column))
+
+    return is_true(evaluate(condition, column), len(pairs))
+
+
+def _judged(call: FunctionCall, pairs: _Pairs) -> Any:
+    names = [column_name(argument.stream, argument.column) for argument in call.arguments]
+    sides = [pairs.heads if name in pairs.heads.schema.names else pairs.rows for name in names]
+    pair_bytes = sum(
+        side.column(name).nbytes // max(1, side.num_rows) for name, side in zip(names, sides, strict=True)
+    )
+    fetch = partial(_columns, pairs, names)
+    return judge_of(call.function).mask(len(pairs), pair_bytes, fetch)
+
+
+def _columns(pairs: _Pairs, names: list[str], block: slice) -> list[pa.Array]:
+    return [pairs.column(name, block) for name in names]
+
+
+def _joined(step: Step, pairs: _Pairs, reach: int) -> pa.RecordBatch:
+    names, columns = [TIME], [pairs.column(TIME)]
     if step.ends:
         # A result lives until one of its rows ends.
         names.append(ENDS)
-        columns.append(pa.array(np.minimum(ends(heads, step.head_reach), ends(partners, reach))))
-    together = pa.record_batch([*columns, *map(column, step.columns)], [*names, *step.columns])
-    for condition in step.conditions:
-        keep = is_true(evaluate(condition, field_column), together.num_rows)
-        if not keep.all():
-            heads, partners, together = (chosen(rows, keep) for rows in (heads, partners, together))
-    return together
+        first = ends(pairs.heads, step.head_reach)[pairs.meeting]
+        columns.append(pa.array(np.minimum(first, ends(pairs.rows, reach)[pairs.numbers])))
+    return pa.record_batch([*columns, *map(pairs.column, step.columns)], [*names, *step.columns])

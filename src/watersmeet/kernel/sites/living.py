@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.sites.limit_join import limit_join
-from watersmeet.kernel.sites.packet import START, Packet, ends, times
+from watersmeet.kernel.sites.packet import START, Packet, times
 from watersmeet.kernel.sites.store import Store
 from watersmeet.plan.sites.step import Step
 
@@ -67,11 +67,11 @@ class LivingRows:
         if self.clock is not None and "times" in packet.tables:
             self.clock.add(times(packet.tables["times"]))
 
-    def alive(self, rows: pa.RecordBatch, at: Any) -> Any:
-        """Whether rows are alive at these times, not asking whether they have come alive."""
-        found = at <= ends(rows, self.store.reach)
+    def alive(self, came: Any, until: Any, at: Any) -> Any:
+        """Whether rows that came and end at these times are still alive at those."""
+        found = at <= until
         if self.clock is not None:
-            found &= self.clock.alive(times(rows), at)
+            found &= self.clock.alive(came, at)
         return found
 
     def join(self, step: Step, heads: pa.RecordBatch | None) -> pa.RecordBatch | None:

@@ -166,7 +166,7 @@ class Node:
             return Merge(senders, ordered=spec.ordered)
         if isinstance(spec, WindowSpec):
             readers = [p.name for p in self.wiring.parts if getattr(p, "window", None) == spec.name]
-            return Window(spec.reach, spec.count, readers)
+            return Window(spec.reach, spec.count, readers, spec.share)
         if isinstance(spec, ProbeSpec):
             return Probe(spec.name, spec.step, self._window(spec.window))
         if isinstance(spec, NearSpec):

@@ -15,11 +15,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from watersmeet.kernel.shares import Shares
 from watersmeet.kernel.sites.living import LivingRows
-from watersmeet.kernel.sites.packet import END, START, Packet
+from watersmeet.kernel.sites.packet import END, START, Packet, chosen, ends, times
 from watersmeet.kernel.sites.part import Sent
+from watersmeet.plan.sites.wiring import Share
 
 # In a packet to a window, and from it to its readers: rows that end before this time are gone.
 REMOVE = "remove"
@@ -33,17 +38,22 @@ class Window(LivingRows):
         done: How far each reader is.
     """
 
-    def __init__(self, reach: int, count: int | None, readers: Sequence[str]) -> None:
-        """An empty window for these readers."""
+    def __init__(
+        self, reach: int, count: int | None, readers: Sequence[str], share: Share | None = None
+    ) -> None:
+        """An empty window for these readers, of all rows that come or of a share of them."""
         super().__init__(reach, count)
+        self.slice = 0 if share is None else share.slice
+        self.shares = None if share is None else Shares(share.slices, share.slices)
         self.watermark = START
         self.done = dict.fromkeys(readers, START)
         self.work: Counter[str] = Counter()
 
     def receive(self, port: str, sender: str, packet: Packet) -> Iterator[Sent]:  # noqa: ARG002
         """Rows have come; readers at the site are woken."""
-        self.take(packet)
-        self.work["insert"] += 0 if packet.rows is None else packet.rows.num_rows
+        mine = self._mine(packet)
+        self.take(mine)
+        self.work["insert"] += 0 if mine.rows is None else mine.rows.num_rows
         self.watermark = packet.watermark
         if REMOVE in packet.numbers:
             before = self.store.rows
@@ -52,6 +62,21 @@ class Window(LivingRows):
         # Readers may be done with heads that have come so far, or for good.
         self._drop()
         yield "out", packet
+
+    def _mine(self, packet: Packet) -> Packet:
+        """The packet with only those rows that are stored here; all slices get the same packets."""
+        rows = packet.rows
+        if rows is None or self.shares is None:
+            return packet
+        # What the stream has promised is the same for all slices, unlike how far their readers are.
+        # Rows come in the same order everywhere, so that their place tells them apart.
+        owners = self.shares.owners(
+            times(rows),
+            ends(rows, self.store.reach),
+            self.watermark,
+            lambda: np.arange(rows.num_rows),
+        )
+        return replace(packet, tables={**packet.tables, "rows": chosen(rows, owners == self.slice)})
 
     def release(self, reader: str, until: int) -> None:
         """A reader will only look for partners of rows after this time."""
@@ -70,9 +95,12 @@ class Window(LivingRows):
 
     def save(self) -> dict[str, Any]:
         """All state."""
-        return super().save() | {"window": (self.watermark, dict(self.done))}
+        pieces = None if self.shares is None else tuple(self.shares.pieces)
+        return super().save() | {"window": (self.watermark, dict(self.done), pieces)}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take back the state."""
         super().restore(kept)
-        self.watermark, self.done = kept["window"]
+        self.watermark, self.done, pieces = kept["window"]
+        if self.shares is not None:
+            self.shares.pieces = list(pieces)

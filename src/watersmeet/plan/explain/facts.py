@@ -85,6 +85,7 @@ class Explanation:
     afterwards: tuple[tuple[str, str], ...]
     operators: tuple[OperatorFacts, ...]
     functions: tuple[FunctionFacts, ...]
+    deployed: tuple[PathFacts, ...]
     buckets: int
     slices: int
     waits: bool
@@ -118,6 +119,7 @@ def explanation(
             for number, operator in enumerate(tree)
         ),
         _functions(query, tree),
+        _deployed(plan) if len(tree) > 1 else (),
         plan.buckets,
         plan.slices,
         bool(plan.counted(plan.root)),
@@ -225,6 +227,28 @@ def _steps(query: JoinQuery, operator: Operator, path: ProbePath, names: list[st
         steps.append(StepFacts(names[part], by, (*compared, *texts)))
         seen.add(part)
     return tuple(steps)
+
+
+def _deployed(plan: Plan) -> tuple[PathFacts, ...]:
+    """The ways of arriving rows where `deploy` runs the join without operators above each other."""
+    query = plan.query
+    if plan.deployed is None:
+        return ()
+    found = []
+    for head, order in enumerate(plan.deployed.orders):
+        done: tuple[int, ...] = (head,)
+        steps = []
+        for stream in order:
+            both = {*done, stream}
+            # A stream alone was never judged.
+            judged = set(done) if len(done) > 1 else set[int]()
+            shared = [a for a in query.attributes if a.among(done) and a.among([stream])]
+            ready = [c.text for c in query.conditions if c.streams <= both and not c.streams <= judged]
+            by = ", ".join(attribute.label for attribute in shared) or "all in reach"
+            steps.append(StepFacts(query.names[stream], by, tuple(dict.fromkeys(ready))))
+            done = (*done, stream)
+        found.append(PathFacts(query.names[head], query.names[head], tuple(steps), None))
+    return tuple(found)
 
 
 def _has(query: JoinQuery, attribute: int, operator: Operator, parts: set[int]) -> bool:

@@ -37,6 +37,11 @@ def _lines(facts: Explanation) -> Iterator[str]:
     for operator in facts.operators:
         yield from _operator(facts, operator)
     yield from _storage(facts)
+    if facts.deployed:
+        rounds = len(facts.streams) - 1
+        yield f"with deploy(): every row stored once, nothing between operators, {rounds} rounds of messages"
+        width = max(len(path.head) for path in facts.deployed)
+        yield from (f"  {path.head:<{width}}  {_path(path)}" for path in facts.deployed)
     if facts.functions:
         yield "asked, a function for each pair"
         yield from (f"  {_function(one)}" for one in facts.functions)

@@ -32,13 +32,30 @@ class MergeSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """One slice of a window, of so many."""
+
+    slice: int
+    slices: int
+
+
+@dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """A window (`kernel.sites.window`): `reach` in microseconds, `count` where a number of rows limits it."""
+    """A window (`kernel.sites.window`).
+
+    Attributes:
+        name: Its name.
+        site: Where it is.
+        reach: How long a row lives, microseconds.
+        count: How many rows are alive at a time, where their number limits it.
+        share: Which part of the rows that come is stored; None stores all.
+    """
 
     name: str
     site: str
     reach: int
     count: int | None = None
+    share: Share | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +158,11 @@ class Wiring:
     def site_of(self, name: str) -> str:
         """Where a part is."""
         return next(part.site for part in self.parts if part.name == name)
+
+    def streams_at(self, site: str) -> tuple[int, ...]:
+        """The streams that arrive at a site."""
+        arriving = [part for part in self.parts if isinstance(part, MergeSpec) and part.site == site]
+        return tuple(sorted(part.stream for part in arriving if part.stream is not None))
 
     def links(self) -> list[tuple[str, str]]:
         """The pairs of sites between which packets travel, by direction."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from watersmeet.errors import InvalidQuery, choices
-from watersmeet.plan.sites.wiring import MergeSpec, Wiring
+from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery, parse_duration
 from watersmeet.spark.dataframe import result_columns_of, result_schema
 from watersmeet.spark.session import SparkFailed, essence
@@ -91,7 +91,7 @@ class Deployment:
             self._read_what_is_there(_PATIENCE_SECONDS if timeout is None else timeout / 2)
             mailbox = FolderMailbox(self.task.mailbox)
             for site in self.sites:
-                streams = [stream for stream, place in self.task.places.items() if place == site]
+                streams = list(self.task.wiring.streams_at(site))
                 # Always the first and only word of control: said twice, it is read once.
                 address = Address(self.task.deployment, CONTROL, site, 0)
                 mailbox.post(address, json.dumps({"end": streams}).encode())
@@ -175,10 +175,10 @@ def deploy(
         .load()
     )
     packed = [mail]
-    for part in wiring.parts:
-        if isinstance(part, MergeSpec) and part.stream is not None and part.site in here:
-            function = pack_function(task, part.stream, part.site)
-            packed.append(sources[part.stream].mapInArrow(function, mail.schema))
+    for number, source in enumerate(sources):
+        sites = tuple(one for one in here if number in wiring.streams_at(one))
+        if sites:
+            packed.append(source.mapInArrow(pack_function(task, number, sites), mail.schema))
     output = (
         reduce(lambda left, right: left.unionAll(right), packed)
         .groupBy("label")

@@ -23,16 +23,16 @@ _CHUNK_BYTES = 1 << 26
 
 
 def pack(
-    task: SiteTask, stream: int, site: str, batches: Iterator[pa.RecordBatch]
+    task: SiteTask, stream: int, sites: tuple[str, ...], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Pack the batches of one source partition."""
-    label = task.label(site)
+    """Pack the batches of one source partition, for every site at which the stream arrives."""
+    labels = [task.label(site) for site in sites]
     for batch in batches:
         rows, left_out = conformed(task, stream, batch)
         pieces = -(-rows.nbytes // _CHUNK_BYTES) or 1
         size = -(-rows.num_rows // pieces) or 1
         for first in range(0, rows.num_rows, size) or [0]:
-            yield _packed(label, stream, rows.slice(first, size), left_out)
+            yield _packed(labels, stream, rows.slice(first, size), left_out)
             left_out = {}
 
 
@@ -54,14 +54,15 @@ def conformed(task: SiteTask, stream: int, batch: pa.RecordBatch) -> tuple[pa.Re
     return rows, {"aside": aside, "unusable": batch.num_rows - aside - rows.num_rows}
 
 
-def _packed(label: int, stream: int, rows: pa.RecordBatch, left_out: dict[str, int]) -> pa.RecordBatch:
+def _packed(labels: list[int], stream: int, rows: pa.RecordBatch, left_out: dict[str, int]) -> pa.RecordBatch:
+    copies = len(labels)
     return pa.record_batch(
         [
-            pa.array([label], pa.int32()),
-            pa.array([stream], pa.int32()),
-            pa.array([json.dumps(left_out)]),
-            pa.array([None], pa.int64()),
-            pa.array([to_ipc([rows])], pa.binary()),
+            pa.array(labels, pa.int32()),
+            pa.array([stream] * copies, pa.int32()),
+            pa.array([json.dumps(left_out)] * copies),
+            pa.array([None] * copies, pa.int64()),
+            pa.array([to_ipc([rows])] * copies, pa.binary()),
         ],
         ["label", "input", "sender", "number", "blob"],
     )

@@ -13,9 +13,9 @@ from watersmeet.spark.state import KEY_SCHEMA, VALUE_SCHEMA
 Batches = Iterator[Any]
 
 
-def pack_function(task: SiteTask, stream: int, site: str) -> Callable[[Batches], Batches]:
+def pack_function(task: SiteTask, stream: int, sites: tuple[str, ...]) -> Callable[[Batches], Batches]:
     """Packs a source, for `mapInArrow`."""
-    return _worker("watersmeet.spark.sites.pack", "pack", task, stream, site)
+    return _worker("watersmeet.spark.sites.pack", "pack", task, stream, sites)
 
 
 def post_function(task: SiteTask) -> Callable[[Batches], Batches]:

@@ -75,7 +75,7 @@ def keep_status(task: SiteTask, site: str, said: dict[str, Any]) -> None:
 
 def read_status(query: JoinQuery, task: SiteTask, site: str, said: dict[str, Any]) -> SiteStatus:
     """A report as users read it, with all streams of the site and all sites it may send to."""
-    own = [stream for stream, place in task.places.items() if place == site]
+    own = task.wiring.streams_at(site)
     receivers = [receiver for sender, receiver in task.wiring.links() if sender == site]
 
     def by_name(values: dict[str, int]) -> dict[str, int]:

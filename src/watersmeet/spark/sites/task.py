@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from watersmeet.plan.layout import Ref, result_columns
 from watersmeet.plan.sites.columns import named, source_refs
-from watersmeet.plan.sites.wiring import MergeSpec, MJoinSpec, Wiring
+from watersmeet.plan.sites.wiring import MJoinSpec, Wiring
 from watersmeet.query import JoinQuery, RowWindow
 from watersmeet.spark.labels import label_of
 
@@ -69,12 +69,6 @@ class SiteTask:
     def site(self, label: int) -> str:
         """The site of a group."""
         return next(site for site in self.wiring.sites if self.label(site) == label)
-
-    @property
-    def places(self) -> dict[int, str]:
-        """The site of every stream."""
-        sources = [part for part in self.wiring.parts if isinstance(part, MergeSpec)]
-        return {source.stream: source.site for source in sources if source.stream is not None}
 
     def counted(self, stream: int) -> bool:
         """Whether the rows of a stream are counted, those that cannot join too."""
