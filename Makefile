@@ -19,7 +19,7 @@ DATA ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test lint format types check bench-keyed bench-adaptive bench-planning bench-sites real clean
+.PHONY: help setup java demo test lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,9 @@ bench-adaptive: setup ## Run the benchmark with rates that change: fixed orders 
 
 bench-planning: setup ## Time the planner, and compare its predictions with a run
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.planning $(ARGS)
+
+bench-generic: setup ## Measure joins on a Python function: one core and two, and other ways to run them
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.generic $(ARGS)
 
 bench-sites: setup ## Measure what joins between sites send: semijoins, and plans per value
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.sites $(ARGS)

@@ -15,8 +15,15 @@ from watersmeet.cost.orders import order_problem
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.visit import COST_MODELS
 from watersmeet.plan import Operator, Plan, ProbePath, Source
-from watersmeet.plan.forecast import Forecast, InputForecast, OperatorForecast, PathForecast
+from watersmeet.plan.forecast import (
+    Forecast,
+    FunctionForecast,
+    InputForecast,
+    OperatorForecast,
+    PathForecast,
+)
 from watersmeet.plan.plan import operators
+from watersmeet.query.predicate import Condition
 from watersmeet.stats import ABSENT, Figure, Statistics
 
 
@@ -58,7 +65,14 @@ def forecast(plan: Plan, statistics: Statistics, model: str = "probes") -> Forec
         slowest.name,
         bool(plan.counted(plan.root)),
         batch,
+        tuple(_function(sizes, c) for c in plan.query.conditions if c.function is not None),
     )
+
+
+def _function(sizes: Sizes, condition: Condition) -> FunctionForecast:
+    seconds = sizes.known_cost(condition)
+    cost = ABSENT if seconds is None else Figure.estimated(seconds)
+    return FunctionForecast(condition.text, cost, sizes.holds(condition))
 
 
 def _input(plan: Plan, sizes: Sizes, operator: Operator, number: int, lateness: float) -> InputForecast:

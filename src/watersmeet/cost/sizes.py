@@ -96,10 +96,12 @@ class Sizes:
 
     def asking(self, condition: Condition) -> float:
         """Seconds it takes to judge a condition for one combination."""
-        if condition.function is None:
-            return UNIT_SECONDS
-        said = condition.function.cost
-        return self.statistics.costs.get(condition.text) or said or USUAL_SECONDS
+        return UNIT_SECONDS if condition.function is None else self.known_cost(condition) or USUAL_SECONDS
+
+    def known_cost(self, condition: Condition) -> float | None:
+        """The same for a function, as measured or declared; None if neither is known."""
+        said = None if condition.function is None else condition.function.cost
+        return self.statistics.costs.get(condition.text) or said
 
     def alive_together(self, streams: Iterable[int]) -> Figure:
         """How many combinations of rows of some streams are alive at a time and belong together."""

@@ -50,6 +50,15 @@ class OperatorForecast:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionForecast:
+    """What a function is taken to cost for a pair, seconds, and for which part of pairs it is to hold."""
+
+    text: str
+    cost: Figure
+    share: Figure
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """A whole plan.
 
@@ -63,6 +72,7 @@ class Forecast:
         lateness: Seconds of it that are the lateness of `held_by`.
         held_by: The stream whose lateness holds results back.
         waits: Whether results leave only then; otherwise they leave with their last row.
+        functions: What is known about Python functions.
         batch: Seconds of event time a batch spans.
     """
 
@@ -75,3 +85,4 @@ class Forecast:
     held_by: str
     waits: bool
     batch: Figure
+    functions: tuple[FunctionForecast, ...] = ()

@@ -25,6 +25,17 @@ class MeasuredInput:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasuredFunction:
+    """A function: pairs asked, for how many it held, seconds, and pairs it answered differently again."""
+
+    text: str
+    pairs: int
+    held: int
+    seconds: float
+    unlike: int
+
+
+@dataclass(frozen=True, slots=True)
 class MeasuredOperator:
     """One operator; rates per second of event time, `changes` counts changed paths over all batches."""
 
@@ -33,6 +44,7 @@ class MeasuredOperator:
     examined: float | None
     lookups: float | None
     changes: int
+    functions: tuple[MeasuredFunction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

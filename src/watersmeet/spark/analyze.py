@@ -18,6 +18,7 @@ from watersmeet.plan import Plan, Source
 from watersmeet.plan.layout import value_ref
 from watersmeet.query import Stream
 from watersmeet.query.keys import Key, key_names, keys_of
+from watersmeet.spark.ask import asked_functions
 from watersmeet.spark.prepare import prepared_sources, source_columns
 from watersmeet.stats import ABSENT, Figure, Frequencies, Statistics, StreamStatistics
 
@@ -50,8 +51,11 @@ def analyzed(plan: Plan, sample: Mapping[str, DataFrame] | None) -> Statistics:
     seconds = max(one.seconds for one in found)
     for key in keys_of(plan.query):
         _count_keys(of_sample, key, prepared, found)
+    shares, costs = asked_functions(of_sample, prepared)
     return Statistics(
-        {stream.name: one.statistics(seconds) for stream, one in zip(streams, found, strict=True)}
+        {stream.name: one.statistics(seconds) for stream, one in zip(streams, found, strict=True)},
+        conditions=shares,
+        costs=costs,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from watersmeet.errors import InvalidPlanning
 from watersmeet.plan import Operator, Plan, Source
-from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
+from watersmeet.plan.measured import Measured, MeasuredFunction, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import operators
 from watersmeet.query.keys import key_names, keys_of
 from watersmeet.spark.metrics import BatchMetrics, metrics
@@ -72,7 +72,13 @@ def observed_statistics(plan: Plan, running: Any) -> Statistics:
                 distinct=_distinct(plan, operator, part.stream, figures.keys),
             )
     batch = ABSENT if seen.batch_seconds is None else Figure.estimated(seen.batch_seconds)
-    return Statistics(streams, batch_seconds=batch)
+    asked = [one for operator in seen.operators for one in operator.functions if one.pairs]
+    return Statistics(
+        streams,
+        conditions={one.text: Figure.estimated(max(one.held, 0.5) / one.pairs) for one in asked},
+        batch_seconds=batch,
+        costs={one.text: one.seconds / one.pairs for one in asked},
+    )
 
 
 def _distinct(plan: Plan, operator: Operator, stream: int, keys: int | None) -> dict[str, Figure]:
@@ -135,4 +141,16 @@ def _operator(
         rate([batch.rows_examined for batch in batches]),
         rate([batch.lookups for batch in batches]),
         changes,
+        tuple(_function(text, batches) for text in last.predicates),
+    )
+
+
+def _function(text: str, batches: Sequence[BatchMetrics]) -> MeasuredFunction:
+    asked = [batch.predicates[text] for batch in batches]
+    return MeasuredFunction(
+        text,
+        sum(one.pairs for one in asked),
+        sum(one.held for one in asked),
+        sum(one.seconds for one in asked),
+        sum(one.unlike for one in asked),
     )

@@ -45,11 +45,11 @@ def refuse_foreign_statistics(query: JoinQuery, statistics: Statistics) -> None:
                 "give them for the same values in every stream.",
             )
     texts = list(dict.fromkeys(condition.text for condition in query.conditions))
-    for text in statistics.conditions:
+    for text in (*statistics.conditions, *statistics.costs):
         if text not in texts:
             raise InvalidStatistics(
                 f'the query has no condition "{text}" that the join judges',
-                "there is a probability for it.",
+                "there is a probability or a cost for it.",
                 f"valid are {choices(texts)}." if texts else "it has none.",
             )
 

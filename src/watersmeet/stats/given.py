@@ -25,6 +25,7 @@ def statistics(
     matches: Mapping[tuple[str, str], float] | None = None,
     conditions: Mapping[str, float] | None = None,
     batch: str | timedelta | None = None,
+    costs: Mapping[str, str | float | timedelta] | None = None,
 ) -> Statistics:
     """Say what is known about the data; whatever is left out is not known, which is not the same as zero.
 
@@ -35,13 +36,20 @@ def statistics(
         matches: How likely a row of one stream and a row of another agree, by the two names.
         conditions: How likely a condition holds, by its text as in `on`.
         batch: The event time one micro-batch spans, for example ``"10 seconds"``.
+        costs: What the function of a condition takes for a pair, by the condition's text: seconds, or a
+            duration such as ``"50 us"``.
 
     Example:
         >>> known = statistics({"orders": {"rate": 100, "distinct": 5000}}, batch="10 seconds")
         >>> known.of("orders").rate.value, known.of("orders").row_bytes.is_known
         (100.0, False)
     """
-    for what, given in (("streams", streams), ("matches", matches or {}), ("conditions", conditions or {})):
+    for what, given in (
+        ("streams", streams),
+        ("matches", matches or {}),
+        ("conditions", conditions or {}),
+        ("costs", costs or {}),
+    ):
         if not isinstance(given, Mapping):
             raise InvalidStatistics(
                 f"{what} are not given by name", f"they are {given!r}.", 'write {"orders": {"rate": 100}}.'
@@ -59,7 +67,20 @@ def statistics(
         pairs,
         {text: _probability(f'condition "{text}"', p) for text, p in (conditions or {}).items()},
         ABSENT if batch is None else _seconds(batch),
+        {text: _cost(text, value) for text, value in (costs or {}).items()},
     )
+
+
+def _cost(text: str, value: Any) -> float:
+    try:
+        found = float(value) if isinstance(value, Real) else parse_duration(value).total_seconds()
+    except ValueError as error:
+        raise InvalidStatistics(
+            f'cost of condition "{text}" is not a duration', f"{error}.", 'write for example "50 us".'
+        ) from None
+    if not (math.isfinite(found) and found > 0):
+        raise InvalidStatistics(f'cost of condition "{text}" is not above zero', f"it is {value}.")
+    return found
 
 
 def _seconds(batch: Any) -> Figure:

@@ -44,6 +44,11 @@ class Held:
         return together
 
     @property
+    def count(self) -> int:
+        """How many rows are held."""
+        return sum(rows.num_rows for rows in self.batches)
+
+    @property
     def earliest(self) -> int | None:
         """The time of the first row held."""
         return min((int(times(rows).min()) for rows in self.batches), default=None)

@@ -104,6 +104,12 @@ class Node:
         joins = [part.kernel.windows for part in self.parts.values() if isinstance(part, MJoin)]
         return sum(windows) + sum(window.rows for windows_of in joins for window in windows_of)
 
+    @property
+    def waiting(self) -> int:
+        """How many rows wait to be put in order, or for the window they will look into."""
+        parts = [part for part in self.parts.values() if isinstance(part, Merge | Probe)]
+        return sum(part.held.count for part in parts)
+
     def watermark(self, stream: int) -> int:
         """What was promised of a stream so far."""
         return max(self._source(stream).watermarks.values())

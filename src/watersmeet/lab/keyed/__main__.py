@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from watersmeet import __version__
-from watersmeet.lab.keyed.case import Case, Outcome, run_apart
+from watersmeet.lab.keyed.case import Case, Outcome, measured
 from watersmeet.lab.keyed.figures import cost_per_row, overall_rate, state_ratio, steady_rate
 from watersmeet.lab.keyed.workload import Workload, generate
 
@@ -112,7 +112,7 @@ def _written(workload: Workload, root: Path) -> Path:
 def _measured(name: str, case: Case) -> Outcome:
     print(f"running {name} ...", end=" ", flush=True)
     start = time.perf_counter()
-    outcome = run_apart(case)
+    outcome = measured(case)
     batches = " ".join(f"{batch.seconds:.2f}" for batch in outcome.batches)
     took = f"{outcome.results:,} results, {time.perf_counter() - start:.0f} s"
     print(took + (f", seconds per batch: {batches}" if batches else ""), flush=True)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -13,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from watersmeet.lab.apart import answer, run_apart
 from watersmeet.lab.keyed.workload import Workload
 
 if TYPE_CHECKING:
@@ -57,21 +54,9 @@ class Outcome:
     batches: list[Batch] = field(default_factory=list)
 
 
-def run_apart(case: Case) -> Outcome:
-    """Run a case in a fresh process, so that no system inherits a warm machine."""
-    with tempfile.TemporaryDirectory(prefix="watersmeet-bench-") as folder:
-        spec, answer, log = (Path(folder) / name for name in ("spec.json", "answer.json", "log.txt"))
-        spec.write_text(json.dumps(asdict(case)))
-        command = [sys.executable, "-m", "watersmeet.lab.keyed.case", str(spec), str(answer)]
-        with log.open("wb") as output:
-            # What the case writes goes with the folder, also when somebody ends it.
-            environment = {**os.environ, "TMPDIR": folder}
-            status = subprocess.run(
-                command, stdout=output, stderr=output, env=environment, check=False
-            ).returncode
-        if status != 0 or not answer.exists():
-            raise RuntimeError(f"{case.system} failed:\n{log.read_text(errors='replace')[-4000:]}")
-        values = json.loads(answer.read_text())
+def measured(case: Case) -> Outcome:
+    """Run a case in a process of its own."""
+    values = run_apart("watersmeet.lab.keyed.case", asdict(case))
     return Outcome(values["results"], values["seconds"], [Batch(**batch) for batch in values["batches"]])
 
 
@@ -108,13 +93,12 @@ def stream_through(
     return Outcome(sum(batch.results for batch in batches), seconds, batches)
 
 
-def _main(spec: str, answer: str) -> None:
+def _run(values: dict[str, Any]) -> dict[str, Any]:
     from watersmeet.lab.keyed.systems import SYSTEMS
 
-    values = json.loads(Path(spec).read_text())
     case = Case(**{**values, "workload": Workload(**values["workload"])})
-    Path(answer).write_text(json.dumps(asdict(SYSTEMS[case.system](case))))
+    return asdict(SYSTEMS[case.system](case))
 
 
 if __name__ == "__main__":
-    _main(*sys.argv[1:])
+    answer(_run)

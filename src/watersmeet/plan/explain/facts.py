@@ -118,7 +118,7 @@ def explanation(
             )
             for number, operator in enumerate(tree)
         ),
-        _functions(query, tree),
+        _functions(query, tree, forecast),
         _deployed(plan) if len(tree) > 1 else (),
         plan.buckets,
         plan.slices,
@@ -185,13 +185,20 @@ def _spread(operator: Operator, number: int) -> str:
     return f"in segments of {length}, {where}"
 
 
-def _functions(query: JoinQuery, tree: list[Operator]) -> tuple[FunctionFacts, ...]:
+def _functions(
+    query: JoinQuery, tree: list[Operator], forecast: Forecast | None
+) -> tuple[FunctionFacts, ...]:
     late = {number for operator in tree for number in operator.late}
-    return tuple(
-        FunctionFacts(condition.text, function.cost, function.selectivity, number in late)
-        for number, condition in enumerate(query.conditions)
-        if (function := condition.function) is not None
-    )
+    known = {one.text: one for one in forecast.functions} if forecast else {}
+    found = []
+    for number, condition in enumerate(query.conditions):
+        function = condition.function
+        if function is not None:
+            cost, share = function.cost, function.selectivity
+            if condition.text in known:
+                cost, share = known[condition.text].cost.value, known[condition.text].share.value
+            found.append(FunctionFacts(condition.text, cost, share, number in late))
+    return tuple(found)
 
 
 def _paths(

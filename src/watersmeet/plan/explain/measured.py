@@ -28,9 +28,21 @@ def measured_lines(facts: Explanation) -> Iterator[str]:
         yield f"  {name:<{width}}  {before:>12}  {after:>12}  {off}".rstrip()
     for operator in facts.operators:
         yield from _paths(facts, operator)
+    yield from _functions(facts)
     if facts.measured.hot_keys:
         yield "hot keys"
         yield from (f"  {text}" for text in facts.measured.hot_keys)
+
+
+def _functions(facts: Explanation) -> Iterator[str]:
+    """What functions were seen to cost."""
+    found = [one for operator in facts.operators if operator.measured for one in operator.measured.functions]
+    if found:
+        yield "functions"
+    for one in found:
+        cost, share = (one.seconds * 1e6 / one.pairs, one.held / one.pairs) if one.pairs else (0.0, 0.0)
+        unlike = f", {one.unlike} pairs NOT the same when asked again" if one.unlike else ""
+        yield f"  {one.text}  {one.pairs:,} pairs, {cost:.3g} us each, held for {share:.3g}{unlike}"
 
 
 def _rows(facts: Explanation) -> Iterator[_Row]:

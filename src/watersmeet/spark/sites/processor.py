@@ -127,6 +127,7 @@ class SiteProcessor:
             "sent": {receiver: asdict(totals) for receiver, totals in books.sent.items()},
             "skipped": books.skipped,
             "held": site.node.held,
+            "waiting": site.node.waiting,
         }
         yield _row(STATUS, name, None, 0, json.dumps(status).encode())
 

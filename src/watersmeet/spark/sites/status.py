@@ -36,6 +36,7 @@ class SiteStatus:
         results: Results so far.
         sent: What was sent, by receiver.
         held: Rows in windows.
+        waiting: Rows that wait to be put in order, or for the window they will look into.
         skipped: Mail that had come before and was not read again.
         ended: Whether all streams have ended and all results are out.
     """
@@ -46,6 +47,7 @@ class SiteStatus:
     results: int
     sent: dict[str, LinkStatus]
     held: int
+    waiting: int
     skipped: int
     ended: bool
 
@@ -56,7 +58,7 @@ def last_status(task: SiteTask, sites: Iterable[str]) -> dict[str, SiteStatus]:
     found = {}
     for site in sites:
         file = Path(task.mailbox) / site / _FILE
-        said: dict[str, Any] = nothing | {"held": 0, "skipped": 0, "ended": False}
+        said: dict[str, Any] = nothing | {"held": 0, "waiting": 0, "skipped": 0, "ended": False}
         if file.exists():
             kept = json.loads(file.read_text())
             said = kept["said"] if kept["deployment"] == task.deployment else said
@@ -89,6 +91,7 @@ def read_status(query: JoinQuery, task: SiteTask, site: str, said: dict[str, Any
         said["results"],
         sent,
         said["held"],
+        said.get("waiting", 0),
         said["skipped"],
         said["ended"],
     )
