@@ -109,9 +109,10 @@ class MultiwayJoin:
             fresh = self.windows[part].insert(new)
             return fresh, fresh
         window = self.windows[part]
-        mine = self.slicing.mine(part, new, window.length, self.watermark)
+        heads, kept = self.slicing.keyed(part, new)
+        mine = self.slicing.mine(part, kept, window.length, self.watermark)
         passing = replace(window, runs=[], added={}, removed=[])
-        return passing.insert(new), window.insert(new if mine.all() else new.take(np.flatnonzero(mine)))
+        return passing.insert(heads), window.insert(kept if mine.all() else kept.take(np.flatnonzero(mine)))
 
     def on_batch(self, _until: int) -> Iterator[Results]:
         """All rows of a batch have come: nothing is left to do, each was joined at once."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from watersmeet.kernel.grid import around, cell_hashes, cells
 from watersmeet.kernel.hashing import hash_words
-from watersmeet.kernel.keys import encode_keys
+from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.shares import Shares
+from watersmeet.query.near import Near
 
 
 @dataclass(slots=True)
@@ -22,12 +24,28 @@ class Slicing:
         slices: How many slices there are.
         active: How many of them are given new rows.
         shares: Per input how rows are spread over the slices.
+        near: What numbers rows are found by, and per input the column that has them; None finds all rows.
     """
 
     slice: int
     slices: int
     active: int
     shares: dict[int, Shares] = field(default_factory=dict)
+    near: tuple[Near, tuple[int, int]] | None = None
+
+    def keyed(self, part: int, new: Rows) -> tuple[Rows, Rows]:
+        """New rows as they look for partners, and as they are stored: by the numbers they are found by."""
+        if self.near is None:
+            return new, new
+        column = new.columns.column(self.near[1][part])
+        if column.null_count:
+            # Nothing is near a null.
+            new = new.take(np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)))
+            column = new.columns.column(self.near[1][part])
+        own = cells(self.near[0], column, left=part == 0)
+        wanted, rows = around(own)
+        stored = replace(new, keys=Keys(cell_hashes(own), None))
+        return replace(new.take(rows), keys=Keys(cell_hashes(wanted), None)), stored
 
     def mine(self, part: int, new: Rows, length: int, watermark: int) -> Any:
         """A mask of the new rows of an input that are stored in this slice.

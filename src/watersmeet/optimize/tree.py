@@ -30,6 +30,7 @@ from watersmeet.optimize.keyless import (
 )
 from watersmeet.plan import Operator, Source
 from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query.near import nearness
 
 Group = tuple[list[Part], tuple[int, ...]]
 
@@ -154,7 +155,11 @@ def _finished(query: JoinQuery, attributes: list[set[int]], shape: Operator, eva
         for number, attribute in enumerate(attributes)
         if number not in shape.key and sum(not attribute.isdisjoint(some) for some in below) > 1
     )
-    return replace(shape, inputs=inputs, conditions=ready, checks=checks)
+    near = None
+    if shape.sliced:
+        judged = [query.conditions[number].expression for number in ready]
+        near = nearness(judged, *(part.streams for part in inputs))
+    return replace(shape, inputs=inputs, conditions=ready, checks=checks, near=near)
 
 
 def _groups(query: JoinQuery, parts: Sequence[Part]) -> list[Group]:

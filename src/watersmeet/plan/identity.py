@@ -21,7 +21,8 @@ FORMAT_VERSION = 1
 def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str, Any]:
     """The identity of an operator's state, ready for JSON."""
     query = plan.query
-    return {
+    found: dict[str, Any] = {"near": operator.near.text} if operator.near else {}
+    return found | {
         "format": FORMAT_VERSION,
         "buckets": plan.buckets,
         "streams": [
@@ -87,6 +88,9 @@ def difference(stored: str, current: str) -> str:
                 f'the stored columns of stream "{name}" were {_columns(before["columns"])} '
                 f"and are now {_columns(after['columns'])}"
             )
+    if old.get("near") != new.get("near"):
+        was, now = (side.get("near", "nothing") for side in (old, new))
+        return f"rows were found by {was} and are now found by {now}"
     if old["buckets"] != new["buckets"]:
         return f"the number of buckets was {old['buckets']} and is now {new['buckets']}"
     return ""

@@ -64,7 +64,9 @@ def _asked(plan: Plan, call: FunctionCall, tables: dict[int, pa.Table]) -> Asked
     judge = Judge(call.function)
     for first in range(0, _PAIRS, _BLOCK):
         rows = slice(first, min(_PAIRS, first + _BLOCK))
-        judge.mask(rows.stop - first, 1, partial(_taken, [(column, drawn[rows]) for column, drawn in columns]))
+        judge.mask(
+            rows.stop - first, 1, partial(_taken, [(column, drawn[rows]) for column, drawn in columns])
+        )
         if judge.now.seconds > _SECONDS:
             break
     return judge.now

@@ -17,6 +17,7 @@ from watersmeet.kernel.sampling import distinct_keys, hottest_key
 from watersmeet.kernel.slicing import Slicing
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan.identity import difference
+from watersmeet.plan.layout import Ref
 from watersmeet.spark.blobs import limited, unpack
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.output import output_of
@@ -34,6 +35,11 @@ def new_join(task: JoinTask, bucket: int, new_id: Callable[[], str]) -> Kernel:
     join = kernel_for(task.plan, task.operator, task.layout, new_id)
     if task.operator.sliced:
         join.slicing = Slicing(bucket, task.plan.buckets, task.plan.active or task.plan.buckets)
+        near = task.operator.near
+        if near is not None:
+            refs = [Ref(field.stream, field.column) for field in (near.left, near.right)]
+            places = [spec.stored.index(ref) for spec, ref in zip(task.layout.inputs, refs, strict=True)]
+            join.slicing.near = near, (places[0], places[1])
     return join
 
 

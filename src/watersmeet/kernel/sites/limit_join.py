@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.evaluate import evaluate, is_true
+from watersmeet.kernel.grid import around, cell_hashes, cells
 from watersmeet.kernel.judge import judge_of
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.sites.packet import ENDS, TIME, ends, keys_of, times
 from watersmeet.kernel.sites.store import Store
 from watersmeet.plan.sites.step import Step, column_name
 from watersmeet.query.expression import Expression, Field, FunctionCall
+from watersmeet.query.near import Near
 
 # Whether rows that came at the first times and end at the second are alive at the third.
 Alive = Callable[[Any, Any, Any], Any]
@@ -75,14 +77,21 @@ class _Pairs:
 
 
 def _pairs(step: Step, heads: pa.RecordBatch, store: Store, keys: Keys) -> Iterator[_Pairs]:
-    """Pairs of equal keys, chunk by chunk of the window."""
+    """Pairs of equal keys or of near numbers, chunk by chunk of the window."""
+    asking = np.arange(heads.num_rows)
+    by: tuple[str, ...] | Near = step.window_key
+    if step.near is not None:
+        by = step.near
+        values = heads.column(column_name(by.left.stream, by.left.column))
+        wanted, asking = around(cells(by, values, left=True))
+        keys = Keys(cell_hashes(wanted), None)
     largest = max((chunk.rows.num_rows for chunk in store.chunks), default=0)
-    size = heads.num_rows if step.window_key else max(1, _MOST_PAIRS // max(1, largest))
-    for first in range(0, heads.num_rows, size or 1):
-        block = np.arange(first, min(heads.num_rows, first + size))
-        some = keys if len(block) == heads.num_rows else keys.take(block)
-        for chunk, asked, rows in store.matches(some, step.window_key):
-            yield _Pairs(heads, block[asked], chunk.rows, rows)
+    size = len(asking) if step.window_key else max(1, _MOST_PAIRS // max(1, largest))
+    for first in range(0, len(asking), size or 1):
+        block = slice(first, first + size)
+        some = Keys(keys.hashes[block], None) if keys.encoded is None else keys
+        for chunk, asked, rows in store.matches(some, by):
+            yield _Pairs(heads, asking[block][asked], chunk.rows, rows)
 
 
 def _fulfilling(step: Step, pairs: _Pairs) -> _Pairs:

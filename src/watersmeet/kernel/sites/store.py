@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from watersmeet.kernel.grid import cell_hashes, cells
 from watersmeet.kernel.keys import Keys, same_keys
 from watersmeet.kernel.sites.packet import chosen, ends, keys_of, times
+from watersmeet.plan.sites.step import column_name
+from watersmeet.query.near import Near
 
 # A window is held in at least so many chunks, so that at most this part of it is dead weight.
 _CHUNKS_PER_WINDOW = 12
@@ -43,20 +46,27 @@ class Chunk:
     since: int
     latest: int
     until: int
-    _indexes: dict[tuple[str, ...], tuple[Keys, Any, Any]] = field(default_factory=dict)
+    _indexes: dict[tuple[str, ...] | Near, tuple[Keys, Any, Any]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """Unlike any other chunk's of its store."""
         return f"{self.first}+{self.rows.num_rows}"
 
-    def index(self, columns: tuple[str, ...]) -> tuple[Keys, Any, Any]:
-        """The keys of the rows, the rows in the order of their hashes, and the hashes in order."""
-        found = self._indexes.get(columns)
+    def index(self, by: tuple[str, ...] | Near) -> tuple[Keys, Any, Any]:
+        """The keys of the rows, the rows in the order of their hashes, and the hashes in order.
+
+        Keys are made of columns, or of the cells of numbers that others are to be near to.
+        """
+        found = self._indexes.get(by)
         if found is None:
-            keys = keys_of(self.rows, columns)
+            if isinstance(by, Near):
+                values = self.rows.column(column_name(by.right.stream, by.right.column))
+                keys = Keys(cell_hashes(cells(by, values, left=False)), None)
+            else:
+                keys = keys_of(self.rows, by)
             order = np.argsort(keys.hashes, kind="stable")
-            found = self._indexes[columns] = keys, order, keys.hashes[order]
+            found = self._indexes[by] = keys, order, keys.hashes[order]
         return found
 
 
@@ -123,13 +133,13 @@ class Store:
         """Drop the chunks whose rows all come alive before a time."""
         self.chunks = [chunk for chunk in self.chunks if chunk.latest >= time]
 
-    def matches(self, keys: Keys, columns: tuple[str, ...]) -> Iterator[tuple[Chunk, Any, Any]]:
+    def matches(self, keys: Keys, by: tuple[str, ...] | Near) -> Iterator[tuple[Chunk, Any, Any]]:
         """Per chunk which of some keys meet which of its rows: pairs of numbers, as two arrays."""
         # Looked up in order, neighbours are found near each other: several times faster than at random.
         sequence = np.argsort(keys.hashes)
         wanted = keys.hashes[sequence]
         for chunk in self.chunks:
-            held, order, hashes = chunk.index(columns)
+            held, order, hashes = chunk.index(by)
             low = np.searchsorted(hashes, wanted)
             found = np.flatnonzero(hashes[np.minimum(low, len(hashes) - 1)] == wanted)
             if not len(found):

@@ -269,7 +269,7 @@ def _key_of(query: JoinQuery, operator: Operator, part: int) -> str:
         members = [query.attributes[number].members[stream] for stream in operator.inputs[part].streams]
         member = next(member for member in members if member is not None)
         texts.append(member.column or member.text)
-    return ", ".join(texts) or "all in reach"
+    return ", ".join(texts) or ("all in reach" if operator.near is None else operator.near.text)
 
 
 def _key(query: JoinQuery, operator: Operator) -> str:

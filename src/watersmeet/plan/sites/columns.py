@@ -9,6 +9,7 @@ from watersmeet.plan.plan import Source
 from watersmeet.plan.sites.step import Step, column_name
 from watersmeet.query import JoinQuery
 from watersmeet.query.expression import fields
+from watersmeet.query.near import nearness
 
 
 def named(ref: Ref) -> str:
@@ -70,6 +71,7 @@ def step_between(
         _kept(query, both),
         ends,
         (query.reaches[done[0]] or 0) if len(done) == 1 else 0,
+        None if shared else nearness((query.conditions[n].expression for n in ready), done, joined),
     )
 
 

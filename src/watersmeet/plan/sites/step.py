@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from watersmeet.query.expression import Expression
+from watersmeet.query.near import Near
 
 
 def column_name(stream: int, column: str) -> str:
@@ -29,6 +30,7 @@ class Step:
         columns: What is kept of both.
         ends: Whether results say until when they live, as those must that are kept themselves.
         head_reach: How long a head lives that does not say it itself, microseconds.
+        near: By which numbers rows are found that no key finds; the heads' is the left one.
     """
 
     head_key: tuple[str, ...]
@@ -38,3 +40,4 @@ class Step:
     columns: tuple[str, ...]
     ends: bool = False
     head_reach: int = 0
+    near: Near | None = None
