@@ -71,7 +71,6 @@ def test_sites_links_and_the_mailbox_are_read(tmp_path: Path) -> None:
     [
         (STREAMS, r'\[run\] "mailbox" is missing'),
         (STREAMS + '[run]\nmailbox = "mail"', r'\[run\] "checkpoint" is missing'),
-        (STREAMS.replace('site = "tokyo"', "").replace('site = "oslo"', "") + RUN, "no stream has a site"),
         (
             STREAMS + PLANNING.replace('between = ["tokyo", "oslo"], ', "") + RUN,
             "every link must say between",

@@ -13,6 +13,10 @@ statistics = { rate = 100, distinct = 5000 }   what is known about it
 [query]
 on = ["orders.id = payments.order_id"]     or sql = "SELECT ..."
 
+[[query.predicates]]                  conditions that are Python functions, see `jobs.functions`
+function = "matching.py:similar"
+columns = ["orders.text", "payments.text"]
+
 [planning]
 batch = "10 seconds"                  the event time of a batch, for predictions
 
@@ -32,16 +36,19 @@ mailbox = "mail"                      a folder that all sites can reach
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.jobs.functions import predicates_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.wishes import SiteWishes
 from watersmeet.query import RowWindow, parse_duration
+from watersmeet.query.function import Function
 from watersmeet.query.network import Network
 from watersmeet.query.network import network as make_network
 from watersmeet.spark.endpoints import Endpoint
@@ -85,6 +92,7 @@ class Job:
     network: Network | None = None
     site_wishes: SiteWishes = field(default_factory=SiteWishes)
     mailbox: str | None = None
+    predicates: tuple[Function, ...] = ()
 
     @property
     def sites(self) -> list[str]:
@@ -109,7 +117,11 @@ def _job(root: Table, path: Path) -> Job:
     query = root.table("query", needed=True)
     on, sql = query.texts("on"), query.text("sql")
     select, cross, buckets = query.texts("select"), query.flag("cross"), query.number("buckets")
-    if query.given and ((on and sql) or (on is None and sql is None and not cross)):
+    predicates = predicates_of(query, path.parent)
+    conditions = on or predicates
+    if sql is not None and predicates:
+        query.wrong('"predicates" belong to "on"; a SQL query has no place for them')
+    elif query.given and ((conditions and sql) or not (conditions or sql or cross)):
         query.wrong('needs either "on" or "sql"')
     if sql is not None and select is not None:
         query.wrong('"select" belongs to "on"; a SQL query has its own list')
@@ -132,8 +144,8 @@ def _job(root: Table, path: Path) -> Job:
         run.wrong('"checkpoint" is missing: without one a job cannot go on after a stop')
     if sited and not mailbox:
         run.wrong('"mailbox" is missing: sites exchange messages through a folder all of them can reach')
-    if mailbox and not sited:
-        run.wrong('there is a "mailbox", but no stream has a site')
+    if mailbox and not (sited or checkpoint):
+        run.wrong('"checkpoint" is missing: with a mailbox the join is deployed')
     run.refuse_others()
     root.refuse_others()
     return Job(
@@ -153,6 +165,7 @@ def _job(root: Table, path: Path) -> Job:
         network,
         wishes,
         _located(mailbox, path.parent) if mailbox else None,
+        tuple(predicates),
     )
 
 
@@ -184,7 +197,8 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
 def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> tuple[Planning, SiteWishes]:
     """What is known about the streams, and how to choose a plan, in one place and between sites."""
     batch, conditions = table.text("batch"), table.raw("conditions")
-    wishes = {"optimizer": table.text("optimizer"), "cost_model": table.text("cost_model")}
+    wishes = {name: table.text(name) for name in ("optimizer", "cost_model", "routing")}
+    segment, slices = table.text("segment"), table.number("slices")
     budget, adaptive = table.number("budget"), table.raw("adaptive")
     between = {"method": table.text("method"), "optimizer": table.text("site_optimizer")}
     groups: dict[str, Any] = {"partition": table.text("partition"), "groups": table.number("groups")}
@@ -193,6 +207,11 @@ def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> tuple[Planni
         _duration(table, "batch", batch)
     given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
     given |= {"budget": budget} if budget is not None else {}
+    given |= {"slices": slices} if slices is not None else {}
+    if segment is not None:
+        _duration(table, "segment", segment)
+        with suppress(ValueError):
+            given["segment"] = parse_duration(segment)
     given |= {"adaptive": table.flag("adaptive")} if adaptive is not None else {}
     try:
         known = {one.name: one.statistics for one in streams if one.statistics}

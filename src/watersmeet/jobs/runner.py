@@ -55,7 +55,7 @@ def run_job(job: Job, console: Console, site: str | None = None) -> None:
         interrupted.check()
         query = _query(job, spark, site)
         console.print(Text(query.explain()), soft_wrap=True)
-        if job.sites:
+        if job.mailbox is not None:
             run_sites(job, query, _sink(job, console), console, interrupted, site)
             return
         running = write_stream(
@@ -89,7 +89,8 @@ def _query(job: Job, spark: Any, site: str | None = None) -> Query:
     if job.sql is not None:
         query = sql(job.sql, streams, buckets=job.buckets)
     else:
-        query = join(*streams.values(), on=job.on, select=job.select, cross=job.cross, buckets=job.buckets)
+        on = [*(job.on or ()), *job.predicates]
+        query = join(*streams.values(), on=on, select=job.select, cross=job.cross, buckets=job.buckets)
     return Query.of(query.query, job.buckets, job.planning, job.network, job.site_wishes)
 
 

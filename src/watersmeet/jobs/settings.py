@@ -87,6 +87,11 @@ class Table:
         value = self._take(name, needed=needed)
         return Table(value, f"{self._place}.{name}" if self._place else name, self._mistakes)
 
+    def item(self, name: str, number: int) -> Table:
+        """A table in a list of them, counted from one for people."""
+        place = f"{self._place}.{name}" if self._place else name
+        return Table(self._values[name][number], f"{place} {number + 1}", self._mistakes)
+
     def raw(self, name: str) -> Any:
         """A value of any kind."""
         return self._take(name)

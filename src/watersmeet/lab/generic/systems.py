@@ -103,6 +103,12 @@ def deployed(spark: SparkSession, case: Case) -> Outcome:
                 running.finish(_MOST_SECONDS)
             time.sleep(0.02)
         running.wait(_MOST_SECONDS)
+        asked = [one for site in running.status.values() for one in site.predicates.values()]
+        # They are only known in all, so the last batch stands for all of them.
+        batches[-1].pairs, batches[-1].asked_seconds = (
+            sum(one.pairs for one in asked),
+            sum(one.seconds for one in asked),
+        )
     return Outcome(time.perf_counter() - moments[0], 0.0, found, batches)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from watersmeet.errors import DamagedMessage
 from watersmeet.kernel.ipc import from_ipc, to_ipc
+from watersmeet.kernel.judge import Asked, judge_of
 from watersmeet.kernel.keys import encode_keys
 from watersmeet.kernel.sites.merge import newest
 from watersmeet.kernel.sites.node import Addressed, Outcome
@@ -59,10 +60,15 @@ class SiteProcessor:
                     blobs[int(number)].append(blob)
                     left_out.update({(why, int(number)): n for why, n in json.loads(sender).items()})
         site = load(self._values, self._task, name)
+        for function in self._task.functions:
+            judge_of(function).before = site.books.asked.get(function.text, Asked())
         for (why, stream), count in left_out.items():
             kept = site.books.rows if why == "unusable" else site.books.aside
             kept[stream] = kept.get(stream, 0) + count
         outcome = self._process(site, blobs, mail)
+        for function in self._task.functions:
+            judge_of(function).take()
+            site.books.asked[function.text] = judge_of(function).before
         out = list(self._output(name, site, outcome))
         save(self._values, self._task, name, site)
         yield arrow_frame(pa.concat_batches(out))
@@ -128,6 +134,7 @@ class SiteProcessor:
             "skipped": books.skipped,
             "held": site.node.held,
             "waiting": site.node.waiting,
+            "asked": {text: asdict(asked) for text, asked in books.asked.items()},
         }
         yield _row(STATUS, name, None, 0, json.dumps(status).encode())
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from watersmeet.errors import CheckpointMismatch
+from watersmeet.kernel.judge import Asked
 from watersmeet.kernel.sites.node import Node
 from watersmeet.spark.sites.task import SiteTask
 
@@ -42,6 +43,7 @@ class Books:
         aside: Per stream the rows without a time, or with one too far ahead.
         results: Results so far.
         skipped: Mail that had come before.
+        asked: What is known about every function from asking it.
     """
 
     deployment: str
@@ -53,6 +55,7 @@ class Books:
     aside: dict[int, int] = field(default_factory=dict)
     results: int = 0
     skipped: int = 0
+    asked: dict[str, Asked] = field(default_factory=dict)
 
 
 @dataclass

@@ -6,11 +6,12 @@ import json
 import os
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from watersmeet.query import JoinQuery
+from watersmeet.spark.metrics import PredicateMetrics
 from watersmeet.spark.sites.task import SiteTask
 
 _FILE = "status.json"
@@ -39,6 +40,7 @@ class SiteStatus:
         waiting: Rows that wait to be put in order, or for the window they will look into.
         skipped: Mail that had come before and was not read again.
         ended: Whether all streams have ended and all results are out.
+        predicates: What every Python function was asked here so far.
     """
 
     rows: dict[str, int]
@@ -50,6 +52,7 @@ class SiteStatus:
     waiting: int
     skipped: int
     ended: bool
+    predicates: dict[str, PredicateMetrics] = field(default_factory=dict)
 
 
 def last_status(task: SiteTask, sites: Iterable[str]) -> dict[str, SiteStatus]:
@@ -94,4 +97,5 @@ def read_status(query: JoinQuery, task: SiteTask, site: str, said: dict[str, Any
         said.get("waiting", 0),
         said["skipped"],
         said["ended"],
+        {text: PredicateMetrics(**asked) for text, asked in said.get("asked", {}).items()},
     )

@@ -15,6 +15,7 @@ from watersmeet.plan.layout import Ref, result_columns
 from watersmeet.plan.sites.columns import named, source_refs
 from watersmeet.plan.sites.wiring import MJoinSpec, Wiring
 from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query.function import Function
 from watersmeet.spark.labels import label_of
 
 # The state of a site is written in this form; changing it needs a new number.
@@ -73,6 +74,12 @@ class SiteTask:
     def counted(self, stream: int) -> bool:
         """Whether the rows of a stream are counted, those that cannot join too."""
         return isinstance(self.query.streams[stream].window, RowWindow)
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The Python functions that are asked."""
+        found = (condition.function for condition in self.query.conditions)
+        return tuple(function for function in found if function is not None)
 
     @property
     def result_refs(self) -> tuple[Ref, ...]:
