@@ -7,12 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from watersmeet.demo.answer import check, expected_by_key
+from watersmeet.demo.answer import KeyedScenario, expected_by_key
 from watersmeet.demo.generated import Options, generated
-from watersmeet.demo.scenario import Scenario
 
 
-def brute_force(scenario: Scenario) -> pa.Table:
+def brute_force(scenario: KeyedScenario) -> pa.Table:
     """Every combination, tried one by one."""
     rows = [feed.rows.to_pylist() for feed in scenario.feeds]
     names = [feed.name for feed in scenario.feeds]
@@ -28,59 +27,61 @@ def brute_force(scenario: Scenario) -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def scenario() -> Scenario:
+def scenario() -> KeyedScenario:
     return generated(Options(streams=3, rate=4, seconds=10, keys=3, window=timedelta(seconds=2)))
 
 
 @pytest.fixture(scope="module")
-def answer(scenario: Scenario) -> pa.Table:
+def answer(scenario: KeyedScenario) -> pa.Table:
     found = brute_force(scenario)
     assert len(found) > 20
     return found
 
 
-def test_the_right_answer_passes(scenario: Scenario, answer: pa.Table) -> None:
-    assert all(one.holds for one in check(scenario, answer))
+def test_the_right_answer_passes(scenario: KeyedScenario, answer: pa.Table) -> None:
+    assert all(one.holds for one in scenario.check(answer))
 
 
-def test_the_order_does_not_matter(scenario: Scenario, answer: pa.Table) -> None:
-    assert all(one.holds for one in check(scenario, answer.take(list(range(len(answer)))[::-1])))
+def test_the_order_does_not_matter(scenario: KeyedScenario, answer: pa.Table) -> None:
+    assert all(one.holds for one in scenario.check(answer.take(list(range(len(answer)))[::-1])))
 
 
-def test_a_missing_result_is_seen(scenario: Scenario, answer: pa.Table) -> None:
-    assert [one.holds for one in check(scenario, answer.slice(1))] == [True, True, False]
+def test_a_missing_result_is_seen(scenario: KeyedScenario, answer: pa.Table) -> None:
+    assert [one.holds for one in scenario.check(answer.slice(1))] == [True, True, False]
 
 
-def test_no_result_at_all_is_seen(scenario: Scenario, answer: pa.Table) -> None:
-    assert [one.holds for one in check(scenario, answer.slice(0, 0))] == [True, True, False]
+def test_no_result_at_all_is_seen(scenario: KeyedScenario, answer: pa.Table) -> None:
+    assert [one.holds for one in scenario.check(answer.slice(0, 0))] == [True, True, False]
 
 
 def test_one_result_twice_in_place_of_another_of_its_key_is_seen(
-    scenario: Scenario, answer: pa.Table
+    scenario: KeyedScenario, answer: pa.Table
 ) -> None:
     ordered = answer.take(np.argsort([row["key"] for row in answer["s1"].to_pylist()], kind="stable"))
     doubled = pa.concat_tables([ordered.slice(1, 1), ordered.slice(1)])
-    assert [one.holds for one in check(scenario, doubled)] == [True, False, True]
+    assert [one.holds for one in scenario.check(doubled)] == [True, False, True]
 
 
-def test_a_false_result_is_seen(scenario: Scenario, answer: pa.Table) -> None:
+def test_a_false_result_is_seen(scenario: KeyedScenario, answer: pa.Table) -> None:
     rows = answer.to_pylist()
     other = next(row["s2"] for row in rows if row["s2"]["key"] != rows[0]["s2"]["key"])
     rows[0]["s2"] = other
-    assert not check(scenario, pa.Table.from_pylist(rows, answer.schema))[0].holds
+    assert not scenario.check(pa.Table.from_pylist(rows, answer.schema))[0].holds
 
 
 @pytest.mark.parametrize("changes", [{"row": 10**6}, {"row": None}, {"key": 77}, {"key": None}])
-def test_a_made_up_row_is_seen(scenario: Scenario, answer: pa.Table, changes: dict[str, int | None]) -> None:
+def test_a_made_up_row_is_seen(
+    scenario: KeyedScenario, answer: pa.Table, changes: dict[str, int | None]
+) -> None:
     rows = answer.to_pylist()
     rows[0]["s1"] |= changes
-    assert not check(scenario, pa.Table.from_pylist(rows, answer.schema))[0].holds
+    assert not scenario.check(pa.Table.from_pylist(rows, answer.schema))[0].holds
 
 
-def test_a_changed_value_is_seen(scenario: Scenario, answer: pa.Table) -> None:
+def test_a_changed_value_is_seen(scenario: KeyedScenario, answer: pa.Table) -> None:
     rows = answer.to_pylist()
     rows[0]["s3"]["ts"] += timedelta(microseconds=1)
-    assert not check(scenario, pa.Table.from_pylist(rows, answer.schema))[0].holds
+    assert not scenario.check(pa.Table.from_pylist(rows, answer.schema))[0].holds
 
 
 @pytest.mark.parametrize("seed", range(20))

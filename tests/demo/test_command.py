@@ -12,6 +12,7 @@ import pytest
 import watersmeet
 from watersmeet.cli import main
 from watersmeet.demo.generated import Options
+from watersmeet.demo.images import cameras
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -28,11 +29,14 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "demo" in capsys.readouterr().out
 
 
-def test_help_tells_the_true_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("demo", "options"), [(["demo"], Options), (["demo", "images"], cameras.Options)])
+def test_help_tells_the_true_defaults(
+    demo: list[str], options: type, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        main(["demo", "--help"])
+        main([*demo, "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    for field in fields(Options):
+    for field in fields(options):
         value = field.default
         told = f'"{value.seconds} seconds"' if isinstance(value, timedelta) else f"{value:g}"
         assert f"(default: {told})" in text.split(f"--{field.name} ")[-1].split(" --")[0]
@@ -46,7 +50,9 @@ def test_help_tells_the_true_defaults(capsys: pytest.CaptureFixture[str]) -> Non
         (["demo", "--generated", "--window", "10 parsecs"], 'argument --window: unknown unit "parsecs"'),
         (["demo", "--generated", "--disorder", ""], "argument --disorder: empty text is not a duration"),
         (["demo", "--generated", "--rate", "fast"], "argument --rate: invalid int value: 'fast'"),
-        (["demo", "--speed", "9"], "unrecognized arguments: --speed 9"),
+        (["demo", "--speed=9"], "unrecognized arguments: --speed=9"),
+        (["demo", "birds"], "argument NAME: invalid choice: 'birds'"),
+        (["demo", "images", "--seed", "x"], "argument --seed: invalid int value: 'x'"),
         ([], "the following arguments are required: COMMAND"),
     ],
 )
@@ -66,6 +72,9 @@ def test_what_cannot_be_read(
         (["--generated", "--streams", "1"], "streams is 1"),
         (["--generated", "--skew", "-1"], "skew is -1.0"),
         (["--generated", "--rate", "2000", "--keys", "10"], "the join would have"),
+        (["--generated", "images"], "--generated is an option of another demo"),
+        (["--keys", "10", "images"], "--keys is an option of another demo"),
+        (["--seconds", "0", "images"], "seconds is 0"),
     ],
 )
 def test_what_makes_no_sense(

@@ -7,13 +7,13 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from watersmeet.demo.answer import expected_results
+from watersmeet.demo.answer import KeyedScenario, expected_results
 from watersmeet.demo.flights import LATENESS, departures, flights
-from watersmeet.demo.scenario import Scenario, behind_us, times_us
+from watersmeet.demo.scenario import behind_us, times_us
 
 
 @pytest.fixture(scope="module")
-def scenario() -> Scenario:
+def scenario() -> KeyedScenario:
     return flights()
 
 
@@ -31,7 +31,7 @@ def test_the_file_is_small() -> None:
     assert len(data.read_bytes()) < 3_000_000
 
 
-def test_each_airport_is_a_stream(scenario: Scenario) -> None:
+def test_each_airport_is_a_stream(scenario: KeyedScenario) -> None:
     assert {feed.name: feed.rows.num_rows for feed in scenario.feeds} == {
         "EWR": 120_835,
         "JFK": 111_279,
@@ -41,13 +41,15 @@ def test_each_airport_is_a_stream(scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("origin", LATENESS)
-def test_the_lateness_is_what_the_year_needs_and_little_more(scenario: Scenario, origin: str) -> None:
+def test_the_lateness_is_what_the_year_needs_and_little_more(scenario: KeyedScenario, origin: str) -> None:
     (feed,) = (feed for feed in scenario.feeds if feed.name == origin)
     worst = timedelta(microseconds=int(behind_us(times_us(feed.rows, "departed")).max()))
     assert worst <= feed.lateness < worst + timedelta(hours=1)
 
 
 @pytest.mark.parametrize(("minutes", "results"), [(5, 871), (15, 5_691), (30, 19_233)])
-def test_the_numbers_of_results_known_for_the_year(scenario: Scenario, minutes: int, results: int) -> None:
+def test_the_numbers_of_results_known_for_the_year(
+    scenario: KeyedScenario, minutes: int, results: int
+) -> None:
     _, by_destination = expected_results(replace(scenario, window=timedelta(minutes=minutes)))
     assert by_destination.sum() == results

@@ -3,10 +3,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from watersmeet.demo.answer import Check
+from watersmeet.demo.asked import AskedProgress
 from watersmeet.demo.flights import flights
+from watersmeet.demo.scenario import Check
 from watersmeet.demo.screen import Screen
-from watersmeet.terminal.progress import Progress
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -16,7 +16,7 @@ def test_everything_fits_a_terminal_of_80_columns(terminal: bool) -> None:
         Console(file=written, force_terminal=terminal, width=80, color_system=None, highlight=False)
     )
     scenario = flights()
-    progress = Progress.of([feed.name for feed in scenario.feeds], scenario.rows)
+    progress = AskedProgress.of([feed.name for feed in scenario.feeds], scenario.rows)
     screen.introduce(scenario)
     with screen.watching(progress, scenario):
         progress.batches, progress.results = 14, 19_233
@@ -39,3 +39,17 @@ def test_everything_fits_a_terminal_of_80_columns(terminal: bool) -> None:
     assert "ok     the sky is blue" in shown or "ok  the sky is blue" in shown
     assert "WRONG  grass is red" in shown
     assert "…" not in shown
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_functions_were_asked_is_shown(terminal: bool) -> None:
+    written = StringIO()
+    screen = Screen(
+        Console(file=written, force_terminal=terminal, width=80, color_system=None, highlight=False)
+    )
+    scenario = flights()
+    progress = AskedProgress.of([feed.name for feed in scenario.feeds], scenario.rows)
+    with screen.watching(progress, scenario):
+        progress.batches, progress.results, progress.pairs, progress.asked_seconds = 3, 41, 1_200_300, 24.006
+        screen.batch_ended(progress)
+    assert "1,200,300 pairs asked, 20 us each" in written.getvalue()

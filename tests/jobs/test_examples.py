@@ -6,6 +6,8 @@ Would catch: an example that no longer runs, a job that leaves something behind 
 differ from those of another engine on real data.
 """
 
+import re
+import runpy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -125,3 +127,20 @@ def test_explain_shows_the_tree(command: Callable[..., str], example: Path) -> N
     assert "join of 4 streams in 3 operators" in shown
     assert "alive 605 s after ts, from the conditions on time" in shown
     assert not (example / "checkpoint").exists()
+
+
+def test_names_are_matched_as_the_page_says(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    """The script as it is, but for its session."""
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    script = runpy.run_path(str(EXAMPLES / "names" / "match.py"))
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        script["main"](spark)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        spark.catalog.dropTempView("matches")
+    shown = capsys.readouterr().out
+    assert "same_name(invoices.customer, transfers.payer)  50 us" in shown
+    page = (EXAMPLES / "names" / "README.md").read_text()
+    (table,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert shown.rstrip().endswith(table.rstrip())

@@ -19,19 +19,66 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watersmeet.demo.scenario import ROW, Feed, Integers, Scenario, times_us
+from watersmeet.demo.scenario import ROW, Check, Feed, Integers, Scenario, times_us
 from watersmeet.query.duration import describe_duration, to_us
 
 # Floating point, since a product of counts may pass any integer; exact up to 2 ** 53.
 Counts = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that must hold."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedScenario(Scenario):
+    """A demo of streams with one key and one window.
 
-    claim: str
-    holds: bool
+    Attributes:
+        key: The column they are joined on.
+        known_results: The number of results, where it is known from elsewhere.
+    """
+
+    key: str
+    known_results: int | None
+
+    @property
+    def on(self) -> str:
+        """The key."""
+        return self.key
+
+    def check(self, answer: pa.Table) -> list[Check]:
+        """Look at every result, and count them."""
+        feeds, window_us = self.feeds, to_us(self.window)
+        first_key, *other_keys = [field_of(answer, feed.name, self.key) for feed in feeds]
+        times = np.array(
+            [field_of(answer, feed.name, self.time).cast(pa.int64()).to_numpy() for feed in feeds]
+        )
+        true = (
+            all(as_sent(answer, feed) for feed in feeds)
+            and all(key.equals(first_key) for key in other_keys)
+            and bool((np.ptp(times, axis=0) <= window_us).all())
+        )
+        names, expected = expected_results(self)
+        unknown = len(names)
+        numbers = pc.fill_null(pc.index_in(first_key, names), unknown).to_numpy()
+        found = np.bincount(numbers, minlength=unknown + 1)
+        checks = [
+            Check(
+                f"every result is one row of each stream, as sent, with one {self.key}, at most "
+                f"{describe_duration(self.window)} apart",
+                true,
+            ),
+            Check(
+                "no result came twice",
+                _all_different([field_of(answer, feed.name, ROW).to_numpy() for feed in feeds]),
+            ),
+            Check(
+                f"counted again with NumPy, without Spark or the join: {int(expected.sum()):,}, "
+                f"and the same for every {self.key}",
+                np.array_equal(np.append(expected, 0), found),
+            ),
+        ]
+        if self.known_results is not None:
+            claim = f"{self.known_results:,} is the number known for this data"
+            checks.append(Check(claim, len(answer) == self.known_results))
+        return checks
 
 
 def expected_by_key(keys: Sequence[Integers], times: Sequence[Integers], window_us: int) -> Counts:
@@ -68,7 +115,7 @@ def expected_by_key(keys: Sequence[Integers], times: Sequence[Integers], window_
     return totals
 
 
-def expected_results(scenario: Scenario) -> tuple[pa.Array, Counts]:
+def expected_results(scenario: KeyedScenario) -> tuple[pa.Array, Counts]:
     """The different keys of a scenario, and the number of results of each."""
     columns = []
     for feed in scenario.feeds:
@@ -80,53 +127,18 @@ def expected_results(scenario: Scenario) -> tuple[pa.Array, Counts]:
     return names, expected_by_key(keys, times, to_us(scenario.window))
 
 
-def check(scenario: Scenario, answer: pa.Table) -> list[Check]:
-    """Compare an answer, one struct column per stream, with what is known about the scenario."""
-    feeds, window_us = scenario.feeds, to_us(scenario.window)
-    first_key, *other_keys = [_field(answer, feed.name, scenario.key) for feed in feeds]
-    times = np.array([_field(answer, feed.name, scenario.time).cast(pa.int64()).to_numpy() for feed in feeds])
-    true = (
-        all(_as_sent(answer, feed) for feed in feeds)
-        and all(key.equals(first_key) for key in other_keys)
-        and bool((np.ptp(times, axis=0) <= window_us).all())
-    )
-    names, expected = expected_results(scenario)
-    unknown = len(names)
-    numbers = pc.fill_null(pc.index_in(first_key, names), unknown).to_numpy()
-    found = np.bincount(numbers, minlength=unknown + 1)
-    checks = [
-        Check(
-            f"every result is one row of each stream, as sent, with one {scenario.key}, at most "
-            f"{describe_duration(scenario.window)} apart",
-            true,
-        ),
-        Check(
-            "no result came twice",
-            _all_different([_field(answer, feed.name, ROW).to_numpy() for feed in feeds]),
-        ),
-        Check(
-            f"counted again with NumPy, without Spark or the join: {int(expected.sum()):,}, "
-            f"and the same for every {scenario.key}",
-            np.array_equal(np.append(expected, 0), found),
-        ),
-    ]
-    if scenario.known_results is not None:
-        claim = f"{scenario.known_results:,} is the number known for this data"
-        checks.append(Check(claim, len(answer) == scenario.known_results))
-    return checks
-
-
-def _field(answer: pa.Table, stream: str, column: str) -> pa.ChunkedArray:
+def field_of(answer: pa.Table, stream: str, column: str) -> pa.ChunkedArray:
+    """A column of one stream in an answer."""
     return pc.struct_field(answer[stream], column)
 
 
-def _as_sent(answer: pa.Table, feed: Feed) -> bool:
+def as_sent(answer: pa.Table, feed: Feed) -> bool:
     """Whether the answer's rows of a stream are, value by value, rows of that stream."""
-    numbers = _field(answer, feed.name, ROW)
+    numbers = field_of(answer, feed.name, ROW)
     if numbers.null_count or not pc.all(pc.less(numbers, feed.rows.num_rows), min_count=0).as_py():
         return False
     sent = feed.rows.take(numbers)
-    return all(_field(answer, feed.name, column).equals(sent[column]) for column in sent.column_names)
+    return all(field_of(answer, feed.name, column).equals(sent[column]) for column in sent.column_names)
 
 
 def _all_different(columns: Sequence[Integers]) -> bool:

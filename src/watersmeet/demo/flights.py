@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from watersmeet.demo.scenario import ROW, Feed, Scenario, behind_us, times_us
+from watersmeet.demo.answer import KeyedScenario
+from watersmeet.demo.scenario import ROW, Feed, behind_us, times_us
 
 WINDOW = timedelta(minutes=30)
 RESULTS = 19_233
@@ -36,7 +37,7 @@ def departures() -> pa.Table:
         return pq.read_table(file)
 
 
-def flights() -> Scenario:
+def flights() -> KeyedScenario:
     """Departures to one destination within half an hour at all three airports."""
     table = departures()
     feeds = tuple(_feed(table, origin, lateness) for origin, lateness in LATENESS.items())
@@ -49,7 +50,7 @@ def flights() -> Scenario:
         f"{worst.seconds // 60 % 60} min behind it. Which flights left for the same destination within "
         "30 minutes of each other at all three airports?"
     )
-    return Scenario(
+    return KeyedScenario(
         title="three airports, one year of departures",
         story=story,
         feeds=feeds,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.demo.answer import expected_results
-from watersmeet.demo.scenario import ROW, Feed, Integers, InvalidScenario, Scenario
+from watersmeet.demo.answer import KeyedScenario, expected_results
+from watersmeet.demo.scenario import ROW, Feed, Integers, InvalidScenario
 from watersmeet.query.duration import describe_duration, to_us
 
 MOST_STREAMS = 10
@@ -78,7 +78,7 @@ class Options:
             )
 
 
-def generated(options: Options) -> Scenario:
+def generated(options: Options) -> KeyedScenario:
     """Streams made to measure.
 
     Raises:
@@ -92,7 +92,7 @@ def generated(options: Options) -> Scenario:
         f"{describe_duration(options.disorder)} out of order. Which rows, one of each stream, have the same "
         f"key within {describe_duration(options.window)} of each other?"
     )
-    scenario = Scenario(
+    scenario = KeyedScenario(
         title=f"{options.streams} generated streams",
         story=story,
         feeds=feeds,
@@ -139,7 +139,7 @@ def _describe_skew(skew: float) -> str:
     return f"skewed by {skew:g}" if skew else "equally frequent"
 
 
-def _refuse_explosion(scenario: Scenario, options: Options) -> None:
+def _refuse_explosion(scenario: KeyedScenario, options: Options) -> None:
     """Frequent keys multiply: n streams with m rows of a key in the window make m ** n results."""
     _, by_key = expected_results(scenario)
     results = int(by_key.sum())

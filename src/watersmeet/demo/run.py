@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from watersmeet.demo.answer import check
+from watersmeet.demo.asked import AskedProgress
 from watersmeet.demo.replay import read_feed, write_files
 from watersmeet.demo.scenario import Scenario
 from watersmeet.demo.screen import FIRST_RESULTS, Screen
@@ -17,7 +17,7 @@ from watersmeet.spark.api import join, stream
 from watersmeet.spark.query import Query
 from watersmeet.spark.session import spark_session, workspace
 from watersmeet.terminal.interrupts import Interrupts, interrupts
-from watersmeet.terminal.progress import Progress
+from watersmeet.terminal.progress import StreamTotals
 from watersmeet.terminal.watch import watch
 
 
@@ -43,7 +43,7 @@ def run(scenario: Scenario, cores: int | None = None) -> bool:
         interrupted.check()
         query = _query(scenario, spark, folder)
         screen.plan(query.explain())
-        progress = Progress.of([feed.name for feed in scenario.feeds], scenario.rows)
+        progress = AskedProgress({feed.name: StreamTotals() for feed in scenario.feeds}, scenario.rows)
         with screen.watching(progress, scenario):
             answer = _execute(query, progress, screen, interrupted, folder)
     return _conclude(scenario, progress, answer, screen)
@@ -62,11 +62,11 @@ def _query(scenario: Scenario, spark: Any, folder: Path) -> Query:
     ]
     # As many as can be worked on at once. A query that may one day move to more cores needs more.
     buckets = min(spark.sparkContext.defaultParallelism, DEFAULT_BUCKETS)
-    return join(*streams, on=scenario.key, buckets=buckets)
+    return join(*streams, on=scenario.on, buckets=buckets)
 
 
 def _execute(
-    query: Query, progress: Progress, screen: Screen, interrupted: Interrupts, folder: Path
+    query: Query, progress: AskedProgress, screen: Screen, interrupted: Interrupts, folder: Path
 ) -> pa.Table:
     """Run the join over everything there is; returns its results in the order they came."""
     answer: dict[int, pa.Table] = {}
@@ -79,15 +79,18 @@ def _execute(
     running = (
         writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
     )
-    watch(running, progress, interrupted, screen.batch_ended)
+    watch(running, progress, interrupted, lambda _: screen.batch_ended(progress))
     return pa.concat_tables([answer[number] for number in sorted(answer)])
 
 
-def _conclude(scenario: Scenario, progress: Progress, answer: pa.Table, screen: Screen) -> bool:
+def _conclude(scenario: Scenario, progress: AskedProgress, answer: pa.Table, screen: Screen) -> bool:
     # A batch gives its results in no particular order.
     earliest = answer.slice(0, 100_000).sort_by("result_time").slice(0, FIRST_RESULTS)
     screen.totals(progress, scenario)
     screen.first_results(scenario, earliest.drop_columns("result_time").to_pylist())
-    checks = check(scenario, answer)
+    with screen.busy("Checking"):
+        checks = scenario.check(answer)
     screen.verdict(progress, checks)
+    if kept := scenario.keepsake(answer):
+        screen.kept(kept)
     return all(one.holds for one in checks)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.query.join import On
 
 Integers = npt.NDArray[np.int64]
 
@@ -41,18 +44,24 @@ class Feed:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class Check:
+    """One thing that must hold."""
+
+    claim: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario(ABC):
     """One demo: the streams, the join and how to show it.
 
     Attributes:
         title: The headline.
         story: What is about to happen.
         feeds: The streams.
-        key: The column they are joined on.
         time: The column with the event time.
         window: How long the rows of every stream wait for partners.
         batches: In how many parts the rows are replayed.
-        known_results: The number of results, where it is known from elsewhere.
         headings: The columns of the table of first results.
         cells: Turns a result, one dict per stream, into a line of that table.
         note: How to read that table.
@@ -62,11 +71,9 @@ class Scenario:
     title: str
     story: str
     feeds: tuple[Feed, ...]
-    key: str
     time: str
     window: timedelta
     batches: int
-    known_results: int | None
     headings: tuple[str, ...]
     cells: Callable[[Mapping[str, Any]], tuple[str, ...]]
     note: str
@@ -76,6 +83,19 @@ class Scenario:
     def rows(self) -> int:
         """Rows of all streams."""
         return sum(feed.rows.num_rows for feed in self.feeds)
+
+    @property
+    @abstractmethod
+    def on(self) -> On:
+        """What the streams are joined on."""
+
+    @abstractmethod
+    def check(self, answer: pa.Table) -> list[Check]:
+        """Compare an answer, one struct column per stream, with what is known about the scenario."""
+
+    def keepsake(self, answer: pa.Table) -> Path | None:  # noqa: ARG002
+        """Write what stays when the demo is over; returns where it is, if there is something."""
+        return None
 
 
 def times_us(rows: pa.Table, time: str) -> Integers:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -17,9 +18,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from watersmeet.demo.answer import Check
-from watersmeet.demo.scenario import Scenario
-from watersmeet.terminal.progress import Progress
+from watersmeet.demo.asked import AskedProgress, asked_line, asked_text
+from watersmeet.demo.scenario import Check, Scenario
 from watersmeet.terminal.table import batch_line, plain_table, streams_table, watermark_text
 
 _WIDEST = 100
@@ -55,7 +55,7 @@ class Screen:
             yield
 
     @contextlib.contextmanager
-    def watching(self, progress: Progress, scenario: Scenario) -> Iterator[None]:
+    def watching(self, progress: AskedProgress, scenario: Scenario) -> Iterator[None]:
         """Show the join at work; what ends as it should stays on the screen."""
         self._heading("The join at work")
         if not self._console.is_terminal:
@@ -69,12 +69,13 @@ class Screen:
         with Live(console=self._console, get_renderable=view, refresh_per_second=6):
             yield
 
-    def batch_ended(self, progress: Progress) -> None:
+    def batch_ended(self, progress: AskedProgress) -> None:
         """Tell of a batch where there is no moving picture."""
         if not self._console.is_terminal:
-            self._console.print(batch_line(progress), soft_wrap=True)
+            line = batch_line(progress) if not progress.pairs else asked_line(progress)
+            self._console.print(line, soft_wrap=True)
 
-    def totals(self, progress: Progress, scenario: Scenario) -> None:
+    def totals(self, progress: AskedProgress, scenario: Scenario) -> None:
         """Show where the join ended, if the moving picture has not."""
         if not self._console.is_terminal:
             self._print(streams_table(progress, no_time=scenario.no_time, time=scenario.time))
@@ -89,7 +90,7 @@ class Screen:
             table.add_row(*scenario.cells(result))
         self._print(table)
 
-    def verdict(self, progress: Progress, checks: Sequence[Check]) -> None:
+    def verdict(self, progress: AskedProgress, checks: Sequence[Check]) -> None:
         """Say how it ended."""
         self._heading("The answer")
         self._print(
@@ -102,6 +103,10 @@ class Screen:
             line.add_row(mark, Text(check.claim))
             self._print(line)
 
+    def kept(self, path: Path) -> None:
+        """Say what is left behind."""
+        self._console.print(f"\nThe picture: {path}", soft_wrap=True)
+
     def _heading(self, text: str) -> None:
         self._print(Text(f"\n{text}", "bold cyan"))
 
@@ -109,7 +114,7 @@ class Screen:
         self._console.print(what)
 
 
-def _dashboard(progress: Progress, scenario: Scenario, spinner: Spinner) -> RenderableType:
+def _dashboard(progress: AskedProgress, scenario: Scenario, spinner: Spinner) -> RenderableType:
     mark = spinner if progress.ended is None else Text("done", "green")
     bar = Table.grid(padding=(0, 2))
     bar.add_row(
@@ -121,6 +126,8 @@ def _dashboard(progress: Progress, scenario: Scenario, spinner: Spinner) -> Rend
     )
     if progress.batches:
         results = Text.assemble((f"{progress.results:,}", "bold"), f" results after batch {progress.batches}")
+        if progress.pairs:
+            results.append(f", {asked_text(progress)}")
         state = Text(watermark_text(progress))
     else:
         results, state = Text("waiting for the first batch, which starts the Python workers"), Text()
