@@ -17,6 +17,7 @@ from harness.kernel import store_and_load
 from oracles.graph import Event
 from oracles.reference import Result
 from watersmeet.kernel.operator import Kernel
+from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.plan import operators
 from watersmeet.spark.output import RESULT_TIME, output_of
@@ -32,8 +33,12 @@ Blobs = dict[int, dict[int, list[bytes]]]
 class Tree:
     """All buckets of all operators of a plan, and the results so far."""
 
-    def __init__(self, plan: Plan, *, stored: bool = False) -> None:
-        """Start empty; with `stored` all state goes through blobs between two batches."""
+    def __init__(self, plan: Plan, *, stored: bool = False, adaptive: bool = False) -> None:
+        """Start empty.
+
+        With `stored` all state goes through blobs between two batches; if `adaptive`, buckets choose their
+        own paths.
+        """
         self._plan = plan
         self._stored = stored
         schemas = [self._schema(stream) for stream in range(len(plan.query.streams))]
@@ -44,6 +49,10 @@ class Tree:
             operator: [new_join(task, bucket, lambda: str(next(names))) for bucket in range(plan.buckets)]
             for operator, task in self._tasks.items()
         }
+        if adaptive:
+            for operator, joins in self._joins.items():
+                for join in joins:
+                    join.planner = Adaptive.of(operator)
         self.results: list[Result] = []
 
     def batch(

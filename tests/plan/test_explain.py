@@ -5,12 +5,14 @@ Would catch: a plan that changes without anybody noticing, an explanation that h
 
 from datetime import timedelta
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, RowWindow, Stream
+from watersmeet.query.function import predicate
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import Window
@@ -28,12 +30,79 @@ COLUMNS = tuple(
 )
 
 
-def explained(windows: dict[str, Window], on: list[str], select: list[str]) -> str:
+def explained(windows: dict[str, Window], on: list[Any], select: list[str]) -> str:
     streams = [Stream(name, COLUMNS, "ts", window) for name, window in windows.items()]
     return explain(choose_plan(join_query(streams, on, select, "inner", ColumnsOnly()), buckets=4))
 
 
-PLANS: dict[str, tuple[dict[str, Window], list[str], list[str], str]] = {
+def alike(left: Any, right: Any) -> Any:
+    return left == right
+
+
+ALIKE = predicate(alike, "a.s", "b.s", name="eq", cost="50 us", selectivity=0.01)
+
+PLANS: dict[str, tuple[dict[str, Window], list[Any], list[str], str]] = {
+    "functions, a band and a key": (
+        {"a": MINUTE, "b": MINUTE, "c": MINUTE, "d": MINUTE},
+        [ALIKE, "abs(a.v - b.v) < 3", predicate(alike, "b.s", "c.s", name="eq"), "c.x = d.x"],
+        ["a.x", "d.x"],
+        """
+        join of 4 streams in 3 operators
+          a  alive 1 min after ts, up to 0 s late
+          b  alive 1 min after ts, up to 0 s late
+          c  alive 1 min after ts, up to 0 s late
+          d  alive 1 min after ts, up to 0 s late
+        operator 1 without a key: arriving rows visit
+          a  -> b[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s)
+          b  -> a[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s)
+        state of operator 1
+          a  stores x, v, s, a slice in every bucket
+          b  stores s, v, a slice in every bucket
+        operator 2 on x: arriving rows visit
+          c  -> d[x]
+          d  -> c[x]
+        state of operator 2
+          c  stores s
+          d  stores x
+        operator 3 without a key: arriving rows visit
+          operator 1  -> operator 2[all in reach] if eq(b.s, c.s)
+          operator 2  -> operator 1[all in reach] if eq(b.s, c.s)
+        state of operator 3
+          operator 1  stores a.x, b.s, a slice in every bucket
+          operator 2  stores c.s, d.x, a slice in every bucket
+          4 buckets without a key, windows cut into 12 slices, results of one operator stored in the next
+        with deploy(): every row stored once, nothing between operators, 3 rounds of messages
+          a  -> b[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s) -> c[all in reach] if eq(b.s, c.s) -> d[x]
+          b  -> a[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s) -> c[all in reach] if eq(b.s, c.s) -> d[x]
+          c  -> d[x] -> b[all in reach] if eq(b.s, c.s) -> a[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s)
+          d  -> c[x] -> b[all in reach] if eq(b.s, c.s) -> a[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s)
+        asked, a function for each pair
+          eq(a.s, b.s)  50 us, holds for 0.01 of all
+          eq(b.s, c.s)  cost not known, share not known
+        """,
+    ),
+    "a function that waits for the third stream": (
+        {"a": MINUTE, "b": MINUTE, "c": MINUTE},
+        ["a.x = b.x", "b.x = c.x", ALIKE],
+        ["a.x"],
+        """
+        join of 3 streams on x
+          a  alive 1 min after ts, up to 0 s late
+          b  alive 1 min after ts, up to 0 s late
+          c  alive 1 min after ts, up to 0 s late
+        arriving rows visit
+          a  -> b[x] -> c[x] if eq(a.s, b.s)
+          b  -> a[x] -> c[x] if eq(a.s, b.s)
+          c  -> a[x] -> b[x] if eq(a.s, b.s)
+        state
+          a  stores x, s
+          b  stores s
+          c  stores nothing but key and time
+          4 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored
+        asked, a function for each pair
+          eq(a.s, b.s)  50 us, holds for 0.01 of all, once all rows are found
+        """,
+    ),
     "a cycle with a check, a filter and a condition for Spark": (
         {"a": 5 * MINUTE, "b": 5 * MINUTE, "c": 5 * MINUTE},
         ["a.x = b.x", "b.x = c.x", "a.y = c.y", "levenshtein(a.s, b.s) < 3", "b.v > 1"],

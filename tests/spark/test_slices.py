@@ -59,7 +59,7 @@ def test_functions_and_other_conditions_equal_both_oracles(routing: str, streams
         assert_same_rows(graph.duck_join(everything, query.conditions), expected)
         segment = timedelta(seconds=random.choice([1, 7, 40]))
         plan = plan_of(query, random.randint(1, 8), Planning(routing=routing, segment=segment))
-        tree = Tree(plan, stored=random.random() < 0.3)
+        tree = Tree(plan, stored=random.random() < 0.3, adaptive=random.random() < 0.5)
         for batch in in_batches(random, rows, random.randint(1, 5), disorder=30):
             tree.share_among(random.randint(1, plan.buckets))
             tree.batch(batch)

@@ -2,9 +2,10 @@
 
     combinations  --columns, without nulls-->  function  --booleans, checked-->  mask
 
-Blocks are as small as the cache, since a function goes over its arrays several times. What a function costs
-and how often it holds is measured on the way: of several functions the one that rejects most per second is
-asked first.
+A function goes over its arrays several times, so it is asked about no more pairs at a time than fit the
+cache. Putting arrays together has its price however few pairs they hold, so that is done for several such
+blocks at once. What a function costs and how often it holds is measured on the way: of several functions the
+one that rejects most per second is asked first.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from watersmeet.query.function import Function
 # What the arrays of a block take together; half of what a core has to itself on most machines.
 _BLOCK_BYTES = 1 << 19
 _FEWEST, _MOST = 64, 1 << 16
+# So many blocks are put together at once.
+_TOGETHER = 4
 # So many pairs of a batch are asked about twice.
 _ASKED_TWICE = 8
 # Before so many pairs, what was said about a function counts, and not what was measured.
@@ -116,11 +119,11 @@ class Judge:
             pair_bytes: About how many bytes the columns of one take.
             fetch: Gives the columns of some of them.
         """
-        size = min(_MOST, max(_FEWEST, _BLOCK_BYTES // max(1, pair_bytes)))
+        block = min(_MOST, max(_FEWEST, _BLOCK_BYTES // max(1, pair_bytes)))
         found = np.zeros(pairs, np.bool_)
-        for first in range(0, pairs, size):
-            block = slice(first, min(pairs, first + size))
-            found[block] = self._known(list(fetch(block)))
+        for first in range(0, pairs, _TOGETHER * block):
+            some = slice(first, min(pairs, first + _TOGETHER * block))
+            found[some] = self._known(list(fetch(some)), block)
         self._warn_if_slow()
         return found
 
@@ -130,35 +133,38 @@ class Judge:
         self.before = self.before.plus(found)
         return found
 
-    def _known(self, columns: list[pa.Array]) -> Any:
+    def _known(self, columns: list[pa.Array], block: int) -> Any:
         """Nulls match nothing, and nobody is asked about them."""
         if not any(column.null_count for column in columns):
-            return self._asked(columns)
+            return self._asked(columns, block)
         valid = columns[0].is_valid()
         for column in columns[1:]:
             valid = pc.and_(valid, column.is_valid())
         found = np.zeros(len(valid), np.bool_)
         kept = [column.filter(valid) for column in columns]
         if len(kept[0]):
-            found[valid.to_numpy(zero_copy_only=False)] = self._asked(kept)
+            found[valid.to_numpy(zero_copy_only=False)] = self._asked(kept, block)
         return found
 
-    def _asked(self, columns: list[pa.Array]) -> Any:
+    def _asked(self, columns: list[pa.Array], block: int) -> Any:
         arguments = as_arguments(self.function, columns)
-        start = time.perf_counter()
-        try:
-            answer = self._answer(arguments, len(columns[0]))
-        except PredicateFailed:
-            raise
-        except Exception as error:
-            raise self._failed(columns, error) from error
-        self.now.seconds += time.perf_counter() - start
-        first = self.now.pairs == 0
-        self.now.pairs += len(answer)
-        self.now.held += int(answer.sum())
-        if first:
-            self._ask_again(columns, answer)
-        return answer
+        found = np.empty(len(columns[0]), np.bool_)
+        for first in range(0, len(found), block):
+            some = slice(first, min(len(found), first + block))
+            start = time.perf_counter()
+            try:
+                found[some] = self._answer([values[some] for values in arguments], some.stop - first)
+            except PredicateFailed:
+                raise
+            except Exception as error:
+                raise self._failed([column[some] for column in columns], error) from error
+            self.now.seconds += time.perf_counter() - start
+        new = self.now.pairs == 0
+        self.now.pairs += len(found)
+        self.now.held += int(found.sum())
+        if new:
+            self._ask_again(columns, found)
+        return found
 
     def _answer(self, arguments: Sequence[Any], pairs: int) -> Any:
         """What the function says, once it is known to be one boolean per pair."""

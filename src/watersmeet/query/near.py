@@ -33,7 +33,7 @@ class Near:
 
     @property
     def text(self) -> str:
-        """For people."""
+        """What a checkpoint remembers of it."""
         return f"{self.left.column} - {self.right.column} from {self.low:g} to {self.high:g}"
 
 

@@ -42,10 +42,11 @@ def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
         return
     numbers = count()
     assert label is not None
-    join = new_join(task, task.labels.index(label), lambda: str(next(numbers)))
+    bucket = task.labels.index(label)
+    join = new_join(task, bucket, lambda: str(next(numbers)))
     if task.plan.adaptive:
         join.planner = Adaptive.of(task.operator)
     watch = Stopwatch()
     for block in join_blobs(task, join, blobs, watch, until=_END_OF_TIME):
         yield output.results(block)
-    yield output.metrics(bucket_metrics(join, watch) | function_metrics(task))
+    yield output.metrics(bucket_metrics(task, bucket, join, watch) | function_metrics(task))

@@ -77,8 +77,11 @@ def join_blobs(
     yield from watch.over(join.on_batch(join.watermark if until is None else until))
 
 
-def bucket_metrics(join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
-    """What a bucket reports of a batch, without the size of its state."""
+def bucket_metrics(task: JoinTask, bucket: int, join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
+    """What a bucket reports of a batch, without the size of its state.
+
+    Rows that all buckets get are counted by the first one.
+    """
     counts = join.take_counts()
     values: dict[str, int | None] = {
         "buckets": 1,
@@ -91,7 +94,9 @@ def bucket_metrics(join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
         values["path_changes"] = join.planner.take_changes()
         for number, state in enumerate(join.planner.heads):
             values[f"path_{number}"] = path_number(state.path)
-    for number in range(len(counts.late)):
+    for number, spec in enumerate(task.inputs):
+        if spec.replicated and bucket > 0:
+            continue
         values[f"late_{number}"] = counts.late[number]
         if number not in join.streams:
             # Rows of streams were counted when they were packed.
@@ -163,22 +168,24 @@ class JoinProcessor:
             yield from map(arrow_frame, self._output.heartbeats())
             yield arrow_frame(self._output.metrics(self._ledger(blobs)))
             return
-        state, join = self._open(self._bucket_of[label], timers)
+        bucket = self._bucket_of[label]
+        state, join = self._open(bucket, timers)
         watch = Stopwatch()
         for block in join_blobs(self._task, join, blobs, watch):
             yield arrow_frame(self._output.results(block))
-        values = self._close(state, join, watch)
+        values = self._close(bucket, state, join, watch)
         values.update(key_metrics(self._task, join))
         yield arrow_frame(self._output.metrics(values))
 
     def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:
         """Join what has waited and let go of expired state when no rows come."""
-        state, join = self._open(self._bucket_of[int(key[0])], timers)
+        bucket = self._bucket_of[int(key[0])]
+        state, join = self._open(bucket, timers)
         state.manifest.timer_ms = None  # Spark deletes a timer that has fired
         watch = Stopwatch()
         for block in join_blobs(self._task, join, {}, watch):
             yield arrow_frame(self._output.results(block))
-        yield arrow_frame(self._output.metrics(self._close(state, join, watch)))
+        yield arrow_frame(self._output.metrics(self._close(bucket, state, join, watch)))
 
     def _open(self, bucket: int, timers: Any) -> tuple[BucketState, Kernel]:
         from pyspark import TaskContext
@@ -203,7 +210,9 @@ class JoinProcessor:
         join.watermark = timers.getCurrentWatermarkInMs() * 1000
         return state, join
 
-    def _close(self, state: BucketState, join: Kernel, watch: Stopwatch) -> dict[str, int | None]:
+    def _close(
+        self, bucket: int, state: BucketState, join: Kernel, watch: Stopwatch
+    ) -> dict[str, int | None]:
         start = time.perf_counter_ns()
         join.on_watermark(join.watermark)
         watch.spent_us += (time.perf_counter_ns() - start) // 1000
@@ -214,7 +223,7 @@ class JoinProcessor:
         judges = [judge_of(function) for function in self._task.functions]
         state.manifest.asked = [judge.before.plus(judge.now) for judge in judges]
         state.save(join, self._task.identity)
-        values = bucket_metrics(join, watch) | function_metrics(self._task)
+        values = bucket_metrics(self._task, bucket, join, watch) | function_metrics(self._task)
         for number in range(len(self._task.inputs)):
             entries = state.entries(join, number)
             values[f"live_{number}"] = sum(entry.rows for entry in entries)

@@ -12,6 +12,8 @@ from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.query import JoinQuery, RowWindow, Stream
 from watersmeet.query.duration import describe_duration
+from watersmeet.query.near import nearness
+from watersmeet.query.predicate import Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +252,17 @@ def _deployed(plan: Plan) -> tuple[PathFacts, ...]:
             # A stream alone was never judged.
             judged = set(done) if len(done) > 1 else set[int]()
             shared = [a for a in query.attributes if a.among(done) and a.among([stream])]
-            ready = [c.text for c in query.conditions if c.streams <= both and not c.streams <= judged]
-            by = ", ".join(attribute.label for attribute in shared) or "all in reach"
-            steps.append(StepFacts(query.names[stream], by, tuple(dict.fromkeys(ready))))
+            ready = [c for c in query.conditions if c.streams <= both and not c.streams <= judged]
+            by = ", ".join(attribute.label for attribute in shared) or _nearby(ready, done, stream)
+            steps.append(StepFacts(query.names[stream], by, tuple(dict.fromkeys(c.text for c in ready))))
             done = (*done, stream)
         found.append(PathFacts(query.names[head], query.names[head], tuple(steps), None))
     return tuple(found)
+
+
+def _nearby(ready: list[Condition], done: tuple[int, ...], stream: int) -> str:
+    near = nearness((condition.expression for condition in ready), done, [stream])
+    return "all in reach" if near is None else f"{near.right.column} nearby"
 
 
 def _has(query: JoinQuery, attribute: int, operator: Operator, parts: set[int]) -> bool:
@@ -269,7 +276,10 @@ def _key_of(query: JoinQuery, operator: Operator, part: int) -> str:
         members = [query.attributes[number].members[stream] for stream in operator.inputs[part].streams]
         member = next(member for member in members if member is not None)
         texts.append(member.column or member.text)
-    return ", ".join(texts) or ("all in reach" if operator.near is None else operator.near.text)
+    if not texts and operator.near is not None:
+        found_by = operator.near.right if part else operator.near.left
+        return f"{found_by.column} nearby"
+    return ", ".join(texts) or "all in reach"
 
 
 def _key(query: JoinQuery, operator: Operator) -> str:
