@@ -51,7 +51,7 @@ def plan_of(query: GraphQuery, buckets: int, planning: Planning, lateness: int =
 def test_functions_and_other_conditions_equal_both_oracles(routing: str, streams: int) -> None:
     random = Random(f"{SEED} {routing} {streams}")  # noqa: S311
     found = sliced = 0
-    for shape in SHAPES * 4:
+    for shape in SHAPES * 2:
         query = random_query(random, shape, streams, functions=0.6)
         rows = random_events(random, streams, ROWS[streams])
         everything = [Events(window, events) for window, events in zip(query.windows, rows, strict=True)]
@@ -66,7 +66,7 @@ def test_functions_and_other_conditions_equal_both_oracles(routing: str, streams
         assert_same_rows(tree.results, expected)
         found += len(expected)
         sliced += sum(operator.sliced for operator in operators(plan.root))
-    assert found > 20
+    assert found > 10
     assert (sliced > 0) == (routing == "sliced")
 
 
@@ -75,7 +75,7 @@ def test_slices_under_watermarks(streams: int) -> None:
     """Late rows, batches without rows, and slices that come and go."""
     random = Random(f"{SEED} watermarks {streams}")  # noqa: S311
     found = 0
-    for _ in range(25):
+    for _ in range(12):
         query = random_query(random, "chain", streams, functions=0.8)
         lateness, disorder = random.choice([(0, 0), (2, 2), (0, 8)])
         rows = random_events(random, streams, ROWS[streams], span=25)
@@ -93,14 +93,14 @@ def test_slices_under_watermarks(streams: int) -> None:
         found += len(expected)
         tree.batch([[] for _ in range(streams)], 10_000 * SECOND)
         assert tree.held() == 0
-    assert found > 50
+    assert found > 20
 
 
 @pytest.mark.parametrize("streams", [2, 3])
 def test_windows_of_rows_in_slices(streams: int) -> None:
     random = Random(f"{SEED} rows {streams}")  # noqa: S311
     found = 0
-    for _ in range(20):
+    for _ in range(10):
         windows = [random.choice([LastRows(random.choice([1, 3, 9])), 4]) for _ in range(streams)]
         windows[0] = LastRows(4)
         links = tuple(function(i, i + 1, random.randint(0, 2)) for i in range(streams - 1))
@@ -116,7 +116,7 @@ def test_windows_of_rows_in_slices(streams: int) -> None:
         tree.batch([[] for _ in rows], until=1 << 62)
         assert_same_rows(tree.results, expected)
         found += len(expected)
-    assert found > 20
+    assert found > 10
 
 
 def test_a_function_of_three_streams() -> None:
