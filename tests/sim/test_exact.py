@@ -115,9 +115,9 @@ def test_slices(method: str, streams: int) -> None:
 
 def test_slices_hold_every_row_once_and_as_many_each() -> None:
     random = Random("even")  # noqa: S311
-    query = GraphQuery((30, 30, 30), (function(0, 1, 1), function(1, 2, 1)))
+    query = GraphQuery((30, 30, 30), (function(0, 1, 0), function(1, 2, 0)))
     join = join_of(query)
-    rows = random_events(random, 3, 600, span=200)
+    rows = random_events(random, 3, 270, span=90)
     wiring = Sliced(((1, 2), (0, 2), (1, 0)), (4, 4, 4)).wiring(join)
     simulation = Simulation(wiring, same_links(LinkModel(latency=0.0)))
     most = 0
@@ -133,6 +133,6 @@ def test_slices_hold_every_row_once_and_as_many_each() -> None:
             assert max(loads) - min(loads) <= 18
         most = max(most, sum(map(sum, held)))
 
-    simulation.run(arrivals(random, join, rows, tick=2, disorder=0), look)
+    simulation.run(arrivals(random, join, rows, tick=3, disorder=0), look)
     # Three rows a second of each stream, for a window, a tick or two, and what leaves only as a whole.
     assert 3 * 3 * 30 <= most <= 3 * 3 * 40

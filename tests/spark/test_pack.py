@@ -36,4 +36,6 @@ def test_blobs_are_opened_in_groups_that_arrow_can_put_together(monkeypatch: pyt
     monkeypatch.setattr(blobs_module, "_UNPACK_BYTES", 10)
     blobs = [b"x" * size for size in (4, 4, 4, 30, 10, 1)]
     groups = [[len(blob) for blob in group] for group in blobs_module.limited(blobs)]
-    assert groups == [[4, 4], [4], [30], [10], [1]]
+    assert groups == [[1, 4, 4], [4], [10], [30]]
+    # The same groups in whatever order they come.
+    assert [[len(blob) for blob in group] for group in blobs_module.limited(blobs[::-1])] == groups
