@@ -70,6 +70,12 @@ def streams() -> list[Stream]:
         (["a.i <= b.i + 4", "-2 <= a.i - b.i"], ("i", "i", -2, 4)),
         (["abs(a.d - b.d) < 3", "abs(a.i - b.i) < 2"], ("i", "i", -2, 2)),
         (["abs(a.d - b.d) < 3 AND abs(a.d - b.d) < 9"], ("d", "d", -3, 3)),
+        # NaN is larger than any number: where both limits hold for one, cells cannot find it.
+        (["a.d - b.d >= -5D", "a.d <= b.d + 5D"], None),
+        (["a.d - b.d >= -5D", "a.d <= b.d + 5D", "abs(a.d - b.d) < 9D"], ("d", "d", -5, 5)),
+        (["a.d >= b.d - 5D", "a.d - b.d <= 5D"], ("d", "d", -5, 5)),
+        # Of doubles that cancel, rounding is left.
+        (["abs(a.d - b.d + 1e17D - 1e17D) < 1D"], ("d", "d", -1 - 2e17 / 2**48, 1 + 2e17 / 2**48)),
         (["a.d < b.d"], None),
         (["abs(a.d - b.d) > 3"], None),
         (["abs(a.d + b.d) < 3"], None),

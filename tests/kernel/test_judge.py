@@ -9,6 +9,7 @@ import pickle
 import threading
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -221,6 +222,10 @@ def test_a_function_that_cannot_travel_is_refused_at_once() -> None:
     ("arguments", "fact"),
     [
         ({"cost": "soon"}, 'cost of predicate "near" is not a duration'),
+        ({"cost": True}, 'cost of predicate "near" is not a duration'),
+        ({"cost": 10**400}, 'cost of predicate "near" is not a duration'),
+        ({"vectorized": "no"}, "vectorized is neither true nor false"),
+        ({"name": "x\ny"}, "the name of a predicate cannot be printed"),
         ({"cost": 0}, 'cost of predicate "near" is not above zero'),
         ({"cost": -1.0}, 'cost of predicate "near" is not above zero'),
         ({"selectivity": 2}, 'selectivity of predicate "near" is not a share'),
@@ -234,3 +239,38 @@ def test_settings_that_make_no_sense(arguments: dict[str, Any], fact: str) -> No
     with pytest.raises(InvalidPredicate) as raised:
         predicate(near, "a.x", "b.x", **arguments)
     assert raised.value.fact == fact
+
+
+def test_what_is_masked_does_not_hold() -> None:
+    def masked(left: Any, _right: Any) -> Any:
+        return np.ma.masked_array(np.ones(len(left), bool), mask=left > 5)
+
+    assert asked(predicate(masked, "a.x", "b.x"), pa.array([1, 9]), pa.array([1, 1])) == [True, False]
+
+
+def test_a_list_of_booleans_is_an_answer_and_a_ragged_one_is_none() -> None:
+    column = pa.array([1, 2])
+    objects = predicate(lambda left, _: np.array([True] * len(left), object), "a.x", "b.x", name="f")
+    assert asked(objects, column, column) == [True, True]
+    ragged = predicate(lambda left, _: [[1], [1, 2]], "a.x", "b.x", name="f")
+    with pytest.raises(PredicateFailed, match="says nothing"):
+        asked(ragged, column, column)
+
+
+def test_a_function_that_wants_to_exit_is_an_error_like_others() -> None:
+    def leaves(_left: Any, _right: Any) -> Any:
+        raise SystemExit("no model")
+
+    with pytest.raises(PredicateFailed, match=r"leaves\(a.x, b.x\) raised SystemExit: no model"):
+        asked(predicate(leaves, "a.x", "b.x"), pa.array([1]), pa.array([1]))
+
+
+def test_names_of_what_has_none() -> None:
+    class Close:
+        def __call__(self, left: Any, right: Any) -> Any:
+            return left == right
+
+    assert predicate(partial(near, 1), "a.x", "b.x").name == "near"
+    assert predicate(Close(), "a.x", "b.x").name == "Close"
+    with pytest.raises(InvalidPredicate, match="needs a function"):
+        predicate(Close, "a.x", "b.x")

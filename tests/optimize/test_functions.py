@@ -4,6 +4,7 @@ Would catch: a dear function asked before cheap conditions, or about pairs that 
 without a key that stores rows twice where it need not; figures about functions that the planner ignores.
 """
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from watersmeet.kernel.operator import kernel_for
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.plan import Operator, Plan, Source
+from watersmeet.plan.identity import difference, identity
 from watersmeet.plan.layout import layouts
 from watersmeet.plan.plan import operators
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
@@ -168,3 +170,54 @@ def test_columns_that_are_not_there(columns: list[str], error: type[Exception]) 
 def test_an_operator_without_a_key_may_be_sliced() -> None:
     plan = Operator((Source(0), Source(1)), (), frozenset(), (), sliced=True)
     assert plan.streams == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "planning",
+    [
+        Planning(routing="replicated"),
+        Planning(routing="aligned"),
+        Planning(routing="aligned", segment=timedelta(seconds=7)),
+    ],
+)
+def test_a_checkpoint_knows_where_rows_lie(planning: Planning) -> None:
+    """Rows in slices are not where another routing looks for them."""
+    query = query_of([predicate(alike, "a.image", "b.image")], a=10, b=10)
+
+    def written(planning: Planning) -> str:
+        plan = choose_plan(query, planning=planning)
+        return json.dumps(identity(plan, plan.root, layouts(plan)[plan.root]))
+
+    assert "rows lay in slices and now lie in" in difference(written(Planning()), written(planning))
+    assert difference(written(planning), written(planning)) == ""
+    assert difference(written(Planning(slices=2)), written(Planning(slices=5))) == ""
+
+
+def test_a_checkpoint_knows_cells_to_the_last_digit() -> None:
+    one, other = (query_of([f"abs(a.v - b.v) <= {most}"], a=10, b=10) for most in (1234567, 1234568))
+    texts = []
+    for query in (one, other):
+        plan = choose_plan(query)
+        texts.append(json.dumps(identity(plan, plan.root, layouts(plan)[plan.root])))
+    assert "rows were found by" in difference(*texts)
+
+
+def test_functions_of_one_name_are_refused() -> None:
+    on = [predicate(lambda left, right, most=most: left - right < most, "a.v", "b.v") for most in (1, 2)]
+    with pytest.raises(InvalidPredicate, match="two predicates are called") as raised:
+        query_of(on, a=10, b=10)
+    assert "name=" in raised.value.hint
+
+
+def test_a_function_without_columns_of_its_own() -> None:
+    with pytest.raises(InvalidQuery, match="is not a condition yet") as raised:
+        query_of([alike], a=10, b=10)
+    assert "wm.predicate" in raised.value.hint
+    with pytest.raises(InvalidPredicate, match=r'"a\.\*" is not a column'):
+        query_of([predicate(alike, "a.*", "b.v")], a=10, b=10)
+
+
+def test_whatever_has_no_key_can_be_deployed() -> None:
+    three = predicate(lambda *values: values[0] > 0, "a.v", "b.v", "c.v", name="three")
+    assert choose_plan(query_of([three], a=10, b=10, c=10)).deployed is not None
+    assert choose_plan(query_of(["a.x = b.x"], a=10, b=10)).deployed is None

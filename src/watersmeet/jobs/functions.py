@@ -12,6 +12,7 @@ import importlib
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from watersmeet.errors import WatersmeetError
@@ -45,7 +46,7 @@ def _predicate(table: Table, folder: Path) -> Function | None:
         return predicate(_imported(place, folder), *columns, **given)
     except WatersmeetError as error:
         table.wrong(str(error).replace("\n", " "))
-    except Exception as error:  # noqa: BLE001 - whatever the user's module does when it is read
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's module does when it is read
         table.wrong(f'cannot take the function "{place}": {type(error).__name__}: {error}')
     return None
 
@@ -60,6 +61,7 @@ def _imported(place: str, folder: Path) -> Callable[..., Any]:
         if name not in found:
             raise ValueError(f"{where} has no {name}")
         function: Callable[..., Any] = found[name]
-        function.__module__ = "__main__"
+        if isinstance(function, FunctionType) and function.__module__ == "<run_path>":
+            function.__module__ = "__main__"
         return function
     return getattr(importlib.import_module(where), name)  # type: ignore[no-any-return]

@@ -118,7 +118,7 @@ def _job(root: Table, path: Path) -> Job:
     on, sql = query.texts("on"), query.text("sql")
     select, cross, buckets = query.texts("select"), query.flag("cross"), query.number("buckets")
     predicates = predicates_of(query, path.parent)
-    conditions = on or predicates
+    conditions = on or query.raw("predicates")
     if sql is not None and predicates:
         query.wrong('"predicates" belong to "on"; a SQL query has no place for them')
     elif query.given and ((conditions and sql) or not (conditions or sql or cross)):

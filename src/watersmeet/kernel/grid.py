@@ -38,7 +38,7 @@ def cells(near: Near, values: pa.Array, *, left: bool) -> Any:
     numbers = values.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy()
     with np.errstate(over="ignore", invalid="ignore"):
         place = np.floor((numbers + shift) / width)
-    # No condition holds for NaN, so it may be anywhere.
+    # Where a condition could hold for NaN there are no cells, see `query.near`.
     return np.nan_to_num(np.clip(place, -_FURTHEST, _FURTHEST)).astype(np.int64)
 
 

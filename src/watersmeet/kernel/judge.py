@@ -156,7 +156,7 @@ class Judge:
                 found[some] = self._answer([values[some] for values in arguments], some.stop - first)
             except PredicateFailed:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise self._failed([column[some] for column in columns], error) from error
             self.now.seconds += time.perf_counter() - start
         new = self.now.pairs == 0
@@ -172,7 +172,14 @@ class Judge:
         said = call(*arguments) if self.function.vectorized else [call(*one) for one in zip(*arguments)]  # noqa: B905
         if isinstance(said, pa.Array | pa.ChunkedArray) and pa.types.is_boolean(said.type):
             said = pc.fill_null(said, False).to_numpy(zero_copy_only=False)
-        answer = np.asarray(said)
+        if isinstance(said, np.ma.MaskedArray):
+            said = said.filled(fill_value=False)
+        try:
+            answer = np.asarray(said)
+        except ValueError as error:
+            raise self._useless(f"what it returned is no array: {error}") from None
+        if answer.dtype == object and answer.ndim == 1 and all(type(one) is bool for one in answer):
+            answer = answer.astype(np.bool_)
         if answer.dtype != np.bool_ or answer.ndim != 1:
             found = type(said).__name__ if answer.ndim == 0 else f"{answer.dtype} of {answer.ndim} dimensions"
             if not self.function.vectorized:
@@ -188,7 +195,7 @@ class Judge:
             f"predicate {self.function.text} says nothing", f"{detail}.", f"let it return {wanted}."
         )
 
-    def _failed(self, columns: list[pa.Array], error: Exception) -> PredicateFailed:
+    def _failed(self, columns: list[pa.Array], error: BaseException) -> PredicateFailed:
         """The error, with a pair that brings it about."""
         pair = self._culprit(columns)
         about = ", ".join(
@@ -196,7 +203,7 @@ class Judge:
             for name, column in zip(self.function.columns, columns, strict=True)
         )
         return PredicateFailed(
-            f"predicate {self.function.text} raised {type(error).__name__}: {error}",
+            f"predicate {self.function.text} raised {type(error).__name__}: {_said(error)}",
             f"for example for {about}.",
             "mend the function, or keep such rows out with a filter; the batch can be run again.",
         )
@@ -217,7 +224,7 @@ class Judge:
     def _fails(self, columns: list[pa.Array]) -> bool:
         try:
             self._answer(as_arguments(self.function, columns), len(columns[0]))
-        except Exception:  # noqa: BLE001 - whatever it raises
+        except (Exception, SystemExit):  # noqa: BLE001 - whatever it raises
             return True
         return False
 
@@ -243,14 +250,21 @@ class Judge:
         if said is not None and self.cost > _FAR_SLOWER * said:
             self._warn(
                 "slow",
-                f"predicate {self.function.text} takes {self.cost * 1e6:,.0f} us for a pair, not "
-                f"{said * 1e6:,.0f} us as was said. What was measured counts from now on.",
+                f"predicate {self.function.text} takes {self.cost * 1e6:,.3g} us for a pair, not "
+                f"{said * 1e6:,.3g} us as was said. What was measured counts from now on.",
             )
 
     def _warn(self, kind: str, text: str) -> None:
         if kind not in self._warned:
             self._warned.add(kind)
             warnings.warn(text, PredicateWarning, stacklevel=2)
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an error that cannot even be written
+        return "(it cannot be written)"
 
 
 _judges: WeakKeyDictionary[Function, Judge] = WeakKeyDictionary()

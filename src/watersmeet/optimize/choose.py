@@ -9,7 +9,7 @@ from itertools import islice
 from watersmeet.cost.sizes import Sizes
 from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.check import refuse_what_cannot_run, runs
-from watersmeet.optimize.keyless import Part
+from watersmeet.optimize.keyless import Part, may_be_sliced
 from watersmeet.optimize.late import late_functions
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
@@ -73,7 +73,7 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
 
 def _deployed(root: Operator, query: JoinQuery, planning: Planning, slices: int) -> Sliced | None:
     """All windows in slices, and no operator above another."""
-    if not any(operator.sliced for operator in operators(root)):
+    if all(operator.key for operator in operators(root)) or not may_be_sliced(query):
         return None
     return Sliced(slice_orders(query, planning), (slices,) * len(query.streams))
 

@@ -22,6 +22,8 @@ def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str
     """The identity of an operator's state, ready for JSON."""
     query = plan.query
     found: dict[str, Any] = {"near": operator.near.text} if operator.near else {}
+    if routing := _routing(operator):
+        found["routing"] = routing
     return found | {
         "format": FORMAT_VERSION,
         "buckets": plan.buckets,
@@ -37,6 +39,15 @@ def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str
             for part, spec in zip(operator.inputs, layout.inputs, strict=True)
         ],
     }
+
+
+def _routing(operator: Operator) -> str:
+    """Where rows without a key lie; empty where a key alone says it."""
+    if operator.sliced:
+        return "slices"
+    if operator.segment is not None:
+        return f"segments of {operator.segment} us"
+    return "copies of " + ", ".join(map(str, sorted(operator.replicated))) if operator.replicated else ""
 
 
 def _window(query: JoinQuery, stream: int) -> str:
@@ -88,6 +99,9 @@ def difference(stored: str, current: str) -> str:
                 f'the stored columns of stream "{name}" were {_columns(before["columns"])} '
                 f"and are now {_columns(after['columns'])}"
             )
+    if old.get("routing") != new.get("routing"):
+        was, now = (side.get("routing", "buckets by key") for side in (old, new))
+        return f"rows lay in {was} and now lie in {now}"
     if old.get("near") != new.get("near"):
         was, now = (side.get("near", "nothing") for side in (old, new))
         return f"rows were found by {was} and are now found by {now}"

@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import cloudpickle
@@ -39,8 +40,9 @@ class Function:
     vectorized: bool = True
     arrays: str = "numpy"
     stacked: bool = False
-    cost: float | None = None
-    selectivity: float | None = None
+    # What is known about it may change while a plan lasts.
+    cost: float | None = field(default=None, repr=False)
+    selectivity: float | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:
@@ -95,7 +97,17 @@ def predicate(
     """
     if not callable(function):
         raise InvalidPredicate("a predicate needs a function", f"found {function!r}.")
-    called = str(name or getattr(function, "__name__", type(function).__name__))
+    if isinstance(function, type):
+        raise InvalidPredicate(
+            "a predicate needs a function", f"found the class {function.__name__}.", "pass an object of it."
+        )
+    inner = function.func if isinstance(function, partial) else function
+    called = str(name or getattr(inner, "__name__", type(inner).__name__))
+    if not called.isprintable():
+        raise InvalidPredicate("the name of a predicate cannot be printed", f"it is {called!r}.")
+    for what, value in (("vectorized", vectorized), ("stacked", stacked)):
+        if not isinstance(value, bool):
+            raise InvalidPredicate(f"{what} is neither true nor false", f"it is {value!r}.")
     for column in columns:
         if not isinstance(column, str):
             raise InvalidPredicate(
@@ -119,9 +131,9 @@ def predicate(
         function,
         tuple(columns),
         called,
-        bool(vectorized),
+        vectorized,
         arrays,
-        bool(stacked),
+        stacked,
         _seconds(called, cost),
         _share(called, selectivity),
     )
@@ -143,9 +155,11 @@ def _refuse_unpicklable(made: Function) -> None:
 def _seconds(name: str, cost: str | float | timedelta | None) -> float | None:
     if cost is None:
         return None
+    if isinstance(cost, bool):
+        raise InvalidPredicate(f'cost of predicate "{name}" is not a duration', f"it is {cost}.")
     try:
         found = parse_duration(cost).total_seconds() if isinstance(cost, str | timedelta) else float(cost)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InvalidPredicate(
             f'cost of predicate "{name}" is not a duration', f"{error}.", 'write for example "50 us".'
         ) from None
@@ -161,7 +175,11 @@ def _seconds(name: str, cost: str | float | timedelta | None) -> float | None:
 def _share(name: str, selectivity: float | None) -> float | None:
     if selectivity is None:
         return None
-    if not isinstance(selectivity, numbers.Real) or not 0 <= float(selectivity) <= 1:
+    if (
+        isinstance(selectivity, bool)
+        or not isinstance(selectivity, numbers.Real)
+        or not 0 <= float(selectivity) <= 1
+    ):
         raise InvalidPredicate(
             f'selectivity of predicate "{name}" is not a share',
             f"it is {selectivity!r}.",

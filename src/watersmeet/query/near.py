@@ -14,12 +14,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from watersmeet.query.expression import INTEGERS, Call, Constant, Expression, Field
+from watersmeet.query.expression import INTEGERS, Call, Constant, Expression, Field, fields
 
 _NUMBERS = (*INTEGERS, "float", "double")
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-# A column of each of two streams, and what is added to their difference.
-_Difference = tuple[Field, Field, float]
+_FLOATING = ("float", "double")
+# One column less another, what is added to that, and by how much rounding may move it.
+_Difference = tuple[Field, Field, float, float]
+# A sum computed in doubles is off by no more than this part of what it is made of.
+_ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,47 +36,84 @@ class Near:
     @property
     def text(self) -> str:
         """What a checkpoint remembers of it."""
-        return f"{self.left.column} - {self.right.column} from {self.low:g} to {self.high:g}"
+        return f"{self.left.column} - {self.right.column} from {self.low!r} to {self.high!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A limit of a difference on one side or both, and the columns for whose NaN it holds all the same.
+
+    NaN is larger than any number: `x <= y` holds where y is NaN, and so does `x <= y + 3`.
+    """
+
+    near: Near
+    nan_below: frozenset[Field] = frozenset()
+    nan_above: frozenset[Field] = frozenset()
 
 
 def nearness(conditions: Iterable[Expression], lefts: Iterable[int], rights: Iterable[int]) -> Near | None:
     """The narrowest bound that conditions put on two columns, one of each side; None if there is none."""
     first, second = frozenset(lefts), frozenset(rights)
-    bounds: dict[tuple[Field, Field], tuple[float, float]] = {}
+    bounds: dict[tuple[Field, Field], _Bound] = {}
     for bound in (bound for condition in conditions for bound in _bounds(condition)):
-        for near in (bound, Near(bound.right, bound.left, -bound.high, -bound.low)):
+        for one in (bound, _turned(bound)):
+            near = one.near
             if near.left.stream in first and near.right.stream in second:
-                low, high = bounds.get((near.left, near.right), (-math.inf, math.inf))
-                bounds[near.left, near.right] = max(low, near.low), min(high, near.high)
+                known = bounds.get((near.left, near.right))
+                bounds[near.left, near.right] = one if known is None else _both(known, one)
     found = [
-        Near(left, right, low, high)
-        for (left, right), (low, high) in bounds.items()
-        if math.isfinite(low) and math.isfinite(high) and low <= high
+        bound.near
+        for bound in bounds.values()
+        if math.isfinite(bound.near.low)
+        and math.isfinite(bound.near.high)
+        and bound.near.low <= bound.near.high
+        # A NaN for which both limits hold has no place among the cells.
+        and not any(field.type in _FLOATING for field in bound.nan_below & bound.nan_above)
     ]
     return min(found, key=lambda near: near.high - near.low, default=None)
 
 
-def _bounds(condition: Expression) -> list[Near]:
+def _turned(bound: _Bound) -> _Bound:
+    """The same of the difference the other way round."""
+    near = bound.near
+    return _Bound(Near(near.right, near.left, -near.high, -near.low), bound.nan_above, bound.nan_below)
+
+
+def _both(one: _Bound, other: _Bound) -> _Bound:
+    """Two bounds of the same difference together; a side that says nothing rules out nothing."""
+    low, high = max(one.near.low, other.near.low), min(one.near.high, other.near.high)
+    below = [b.nan_below for b in (one, other) if math.isfinite(b.near.low)]
+    above = [b.nan_above for b in (one, other) if math.isfinite(b.near.high)]
+    return _Bound(
+        Near(one.near.left, one.near.right, low, high),
+        frozenset.intersection(*below) if below else frozenset(),
+        frozenset.intersection(*above) if above else frozenset(),
+    )
+
+
+def _bounds(condition: Expression) -> list[_Bound]:
     """What a comparison says of a difference, which may be a limit on one side only."""
-    if not isinstance(condition, Call) or condition.function not in _TURNED:
+    if not isinstance(condition, Call) or condition.function not in ("<", "<=", ">", ">="):
         return []
     left, right, compare = *condition.arguments, condition.function
-    if _number(left) is not None:
-        left, right, compare = right, left, _TURNED[compare]
+    if compare in (">", ">="):
+        left, right = right, left
     limit = _number(right)
     if isinstance(left, Call) and left.function == "abs" and limit is not None:
-        return _between(_difference(left.arguments[0]), -limit, limit) if compare in ("<", "<=") else []
-    # Without an abs: left - right against zero, or against the constant.
-    whole = _difference(left) if limit is not None else _difference(Call("-", (left, right), left.type))
-    edge = limit or 0.0
-    return _between(whole, *((-math.inf, edge) if compare in ("<", "<=") else (edge, math.inf)))
+        # An abs of NaN is NaN, which is not below any number.
+        return _between(_difference(left.arguments[0]), -limit, limit)
+    whole = _difference(Call("-", (left, right), left.type))
+    greater = frozenset(fields(right))
+    return _between(whole, -math.inf, 0.0, nan_above=greater)
 
 
-def _between(difference: _Difference | None, low: float, high: float) -> list[Near]:
+def _between(
+    difference: _Difference | None, low: float, high: float, nan_above: frozenset[Field] = frozenset()
+) -> list[_Bound]:
     if difference is None:
         return []
-    left, right, add = difference
-    return [Near(left, right, low - add, high - add)]
+    left, right, add, room = difference
+    return [_Bound(Near(left, right, low - add - room, high - add + room), nan_above=nan_above)]
 
 
 def _difference(expression: Expression) -> _Difference | None:
@@ -82,21 +121,22 @@ def _difference(expression: Expression) -> _Difference | None:
     found = _linear(expression)
     if found is None:
         return None
-    columns, add = found
+    columns, add, size = found
     plus = [field for field, count in columns.items() if count == 1]
     minus = [field for field, count in columns.items() if count == -1]
     if len(plus) != 1 or len(minus) != 1 or any(count not in (-1, 0, 1) for count in columns.values()):
         return None
-    return plus[0], minus[0], add
+    # Constants that cancel leave their rounding behind; a single one leaves none that matters.
+    return plus[0], minus[0], add, _ROUNDING * size if size > abs(add) else 0.0
 
 
-def _linear(expression: Expression) -> tuple[dict[Field, int], float] | None:
-    """An expression as a sum of columns and a number: how often each is in it, and the number."""
+def _linear(expression: Expression) -> tuple[dict[Field, int], float, float] | None:
+    """An expression as a sum of columns and numbers: how often each is in it, their sum, and their size."""
     number = _number(expression)
     if number is not None:
-        return {}, number
+        return {}, number, abs(number)
     if isinstance(expression, Field):
-        return ({expression: 1}, 0.0) if expression.type in _NUMBERS else None
+        return ({expression: 1}, 0.0, 0.0) if expression.type in _NUMBERS else None
     if not isinstance(expression, Call):
         return None
     if expression.function in ("double", "integer"):
@@ -105,7 +145,7 @@ def _linear(expression: Expression) -> tuple[dict[Field, int], float] | None:
         return None
     signs = [-1] if expression.function == "negate" else [1, 1 if expression.function == "+" else -1]
     counts: dict[Field, int] = {}
-    total = 0.0
+    total = size = 0.0
     for argument, sign in zip(expression.arguments, signs, strict=True):
         part = _linear(argument)
         if part is None:
@@ -113,7 +153,8 @@ def _linear(expression: Expression) -> tuple[dict[Field, int], float] | None:
         for field, count in part[0].items():
             counts[field] = counts.get(field, 0) + sign * count
         total += sign * part[1]
-    return counts, total
+        size += part[2]
+    return counts, total, size
 
 
 def _number(expression: Expression) -> float | None:

@@ -137,6 +137,7 @@ def sort_predicates(
     """Read the conditions of a join and sort them by what they are good for."""
     found = Predicates(streams)
     equal = Classes(len(streams))
+    _refuse_alike([one for one in conditions if isinstance(one, Function)])
     for text in conditions:
         if isinstance(text, Function):
             found.conditions.append(_function_condition(streams, text))
@@ -170,12 +171,11 @@ def _function_condition(streams: Sequence[Stream], function: Function) -> Condit
     for text in function.columns:
         tree = read_tree(text)
         if tree is None or not is_column(tree):
-            raise InvalidPredicate(
-                f'"{text}" is not a column',
-                f"predicate {function.text} is given it.",
-                'write "stream.column", and compute other values before the join.',
-            )
-        ((stream, column),) = mentioned(tree, streams, text)
+            raise _no_column(function, text)
+        found = mentioned(tree, streams, text)
+        if len(found) != 1:
+            raise _no_column(function, text)
+        ((stream, column),) = found
         arguments.append(Field(stream, column, streams[stream].column(column).type))
     linked = frozenset(argument.stream for argument in arguments)
     if len(linked) < 2:
@@ -185,6 +185,25 @@ def _function_condition(streams: Sequence[Stream], function: Function) -> Condit
             "filter a single stream before the join.",
         )
     return Condition(function.text, FunctionCall(function, tuple(arguments)), linked)
+
+
+def _no_column(function: Function, text: str) -> InvalidPredicate:
+    return InvalidPredicate(
+        f'"{text}" is not a column',
+        f"predicate {function.text} is given it.",
+        'write "stream.column", with backticks around odd names, and compute other values before the join.',
+    )
+
+
+def _refuse_alike(functions: Sequence[Function]) -> None:
+    """Statistics and metrics know functions by their text."""
+    for number, function in enumerate(functions):
+        if any(other.text == function.text for other in functions[:number]):
+            raise InvalidPredicate(
+                f"two predicates are called {function.text}",
+                "they could not be told apart in plans and metrics.",
+                'give one of them another name: wm.predicate(..., name="...").',
+            )
 
 
 def _add_filter(found: Predicates, stream: int, text: str, types: Types) -> None:

@@ -35,6 +35,12 @@ def names(value: Names) -> tuple[str, ...]:
     """One name or several, as a tuple."""
     listed = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     for name in listed:
+        if callable(name):
+            raise InvalidQuery(
+                "a function is not a condition yet",
+                f"found {name!r}.",
+                'say what it is given: wm.predicate(function, "a.x", "b.x").',
+            )
         if not isinstance(name, str):
             raise InvalidQuery(
                 "columns are given by name",

@@ -75,7 +75,7 @@ class Query:
         if self.plan.deployed is None:
             raise InvalidQuery(
                 "there is nothing to deploy",
-                "its streams have no sites, and all rows meet by a key.",
+                "its streams have no sites, and all rows meet by a key, or are counted per key.",
                 'run it with to_dataframe(), or say where rows arrive: wm.stream(..., site="tokyo").',
             )
         return self.plan.deployed.wiring(self.query)

@@ -66,6 +66,10 @@ class Manifest:
     shares: dict[int, Shares] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
 
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        """A manifest may be older than some of its fields."""
+        self.__dict__.update({"shares": {}, "asked": [], **values})
+
 
 class BucketState:
     """Reads and writes the state of one bucket through Spark's state handles."""

@@ -57,6 +57,10 @@ class Books:
     skipped: int = 0
     asked: dict[str, Asked] = field(default_factory=dict)
 
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        """Books may be older than some of their fields."""
+        self.__dict__.update({"asked": {}, **values})
+
 
 @dataclass
 class Site:
