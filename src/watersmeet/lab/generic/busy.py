@@ -16,11 +16,18 @@ def event_log(folder: str) -> dict[str, str]:
     }
 
 
-def busy_seconds(folder: Path) -> float:
-    """Seconds all tasks took together, those of Python included: a task waits for its Python worker."""
+def busy_seconds(folder: Path, since: float = 0.0) -> float:
+    """Seconds all tasks took together, those of Python included: a task waits for its Python worker.
+
+    Args:
+        folder: The log.
+        since: Only tasks that were started from then on, seconds.
+    """
     total = 0
     for file in folder.iterdir():
         for line in file.read_text().splitlines():
             if '"SparkListenerTaskEnd"' in line:
-                total += json.loads(line).get("Task Metrics", {}).get("Executor Run Time", 0)
+                event = json.loads(line)
+                if event["Task Info"]["Launch Time"] >= since * 1000:
+                    total += event.get("Task Metrics", {}).get("Executor Run Time", 0)
     return total / 1000

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,12 +37,16 @@ class Batch:
 
 @dataclass
 class Outcome:
-    """What came of a run: the images that were found together, and what it took."""
+    """What came of a run: the images that were found together, and what it took.
+
+    `busy` is how long tasks were at work from the second batch on, when everything has started.
+    """
 
     seconds: float
     busy: float
     found: list[tuple[int, ...]]
     batches: list[Batch] = field(default_factory=list)
+    second_batch: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -147,8 +152,10 @@ def _streamed(query: wm.Query) -> Outcome:
         )
         running.awaitTermination()
         seconds = time.perf_counter() - start
-        batches = [_batch(progress) for progress in running.recentProgress]
-    return Outcome(seconds, 0.0, [row for part in parts.values() for row in part], batches)
+        progress = running.recentProgress
+    second = datetime.fromisoformat(progress[1].timestamp.replace("Z", "+00:00")).timestamp()
+    found = [row for part in parts.values() for row in part]
+    return Outcome(seconds, 0.0, found, [_batch(one) for one in progress], second)
 
 
 def _batch(progress: Any) -> Batch:
@@ -196,7 +203,7 @@ def _run(values: dict[str, Any]) -> dict[str, Any]:
         spark.sparkContext.setLogLevel("ERROR")
         outcome = SYSTEMS[case.system](spark, case)
         spark.stop()
-        outcome.busy = busy_seconds(Path(log))
+        outcome.busy = busy_seconds(Path(log), outcome.second_batch)
     return asdict(outcome)
 
 
