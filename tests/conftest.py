@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 # Workers must run this interpreter, whatever else is on PATH.
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+# Functions of test modules travel to the workers by name.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")])
+)
 # Spark looks up the name of the host, which takes seconds where it is not known.
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 

@@ -5,18 +5,21 @@ that does not say which pair brought it about, a function whose answers change u
 functions asked first, a block too large for the cache.
 """
 
+import importlib
 import pickle
+import sys
 import threading
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from watersmeet.errors import InvalidPredicate, PredicateFailed
+from watersmeet.errors import InvalidPredicate, PredicateFailed, WorkerSetup
 from watersmeet.kernel.judge import Judge, PredicateWarning
 from watersmeet.query.function import Function, predicate
 
@@ -211,6 +214,20 @@ def test_functions_travel_by_value() -> None:
     assert repr(travelled) == repr(function)
 
 
+def test_a_module_that_a_worker_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("beside_the_script.py").write_text(
+        "def alike(left, right):\n    return left == right\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("beside_the_script")
+    travelling = pickle.dumps(predicate(module.alike, "a.x", "b.x"))
+    monkeypatch.undo()
+    del sys.modules["beside_the_script"]
+    with pytest.raises(WorkerSetup, match=r"alike cannot be loaded .* 'beside_the_script'") as raised:
+        pickle.loads(travelling)  # noqa: S301
+    assert "addPyFile" in raised.value.hint
+
+
 def test_a_function_that_cannot_travel_is_refused_at_once() -> None:
     lock = threading.Lock()
     with pytest.raises(InvalidPredicate, match='predicate "locked" cannot be sent') as raised:
@@ -226,8 +243,8 @@ def test_a_function_that_cannot_travel_is_refused_at_once() -> None:
         ({"cost": 10**400}, 'cost of predicate "near" is not a duration'),
         ({"vectorized": "no"}, "vectorized is neither true nor false"),
         ({"name": "x\ny"}, "the name of a predicate cannot be printed"),
-        ({"cost": 0}, 'cost of predicate "near" is not above zero'),
-        ({"cost": -1.0}, 'cost of predicate "near" is not above zero'),
+        ({"cost": 0}, 'cost of predicate "near" is not a duration'),
+        ({"cost": -1.0}, 'cost of predicate "near" is not a duration'),
         ({"selectivity": 2}, 'selectivity of predicate "near" is not a share'),
         ({"selectivity": "half"}, 'selectivity of predicate "near" is not a share'),
         ({"arrays": "lists"}, 'predicate "near" asks for arrays of an unknown kind'),

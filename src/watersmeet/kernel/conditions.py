@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.evaluate import evaluate, is_true
-from watersmeet.kernel.judge import judge_of
+from watersmeet.kernel.judge import judge_of, quickest_first
 from watersmeet.kernel.keys import encode_keys, same_keys
 from watersmeet.query.expression import Expression, Field, FunctionCall
 
@@ -75,7 +75,7 @@ class FunctionsHold:
     def holds(self, rows: Combinations) -> Any:
         """A mask of the combinations to keep."""
         left = np.arange(len(rows))
-        for call in sorted(self.calls, key=lambda call: judge_of(call.function).rank):
+        for call in quickest_first(self.calls):
             left = left[self._judged(call, rows.take(left))]
         mask = np.zeros(len(rows), np.bool_)
         mask[left] = True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from watersmeet.kernel.content import content_hashes
 from watersmeet.kernel.grid import around, cell_hashes, cells
-from watersmeet.kernel.hashing import hash_words
-from watersmeet.kernel.keys import Keys, encode_keys
+from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.shares import Shares
 from watersmeet.query.near import Near
@@ -59,18 +60,7 @@ class Slicing:
         shares = self.shares.setdefault(part, Shares(self.slices, self.active))
         shares.active = self.active
         ends = new.times + length if new.ends is None else new.ends
-        return shares.owners(new.times, ends, watermark, lambda: _numbers(new)) == self.slice
-
-
-def _numbers(rows: Rows) -> Any:
-    """Numbers that depend on what is in a row."""
-    found = hash_words(rows.times.astype(np.uint64))
-    for column in rows.columns.columns:
-        try:
-            values = encode_keys([column.drop_null()]).hashes
-        except (NotImplementedError, TypeError, ValueError):
-            continue
-        own = np.zeros(len(rows), np.uint64)
-        own[column.is_valid().to_numpy(zero_copy_only=False)] = values
-        found = hash_words(found ^ own)
-    return found
+        return (
+            shares.owners(new.times, ends, watermark, partial(content_hashes, new.columns.columns))
+            == self.slice
+        )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import timedelta
+from numbers import Real
 
 # Months and years are missing on purpose: their length depends on the calendar, and a window must
 # have one length.
@@ -76,6 +78,26 @@ def _not_longer_than_a_century(duration: timedelta, text: str) -> timedelta:
     if abs(duration) > _LONGEST:
         raise ValueError(f'"{text}" is longer than a hundred years')
     return duration
+
+
+def parse_seconds(value: object) -> float:
+    """Read a duration that may also be a number of seconds, and is more than nothing.
+
+    >>> parse_seconds("50 us"), parse_seconds(0.25)
+    (5e-05, 0.25)
+    >>> parse_seconds(0)
+    Traceback (most recent call last):
+    ValueError: 0 is not above zero
+    """
+    if isinstance(value, bool) or not isinstance(value, str | timedelta | Real):
+        raise ValueError(f"expected a duration or seconds, got {value!r}")
+    try:
+        found = parse_duration(value).total_seconds() if isinstance(value, str | timedelta) else float(value)
+    except OverflowError:
+        found = math.inf
+    if not 0 < found < math.inf:
+        raise ValueError(f"{value} is not above zero" if found <= 0 else "it is without end")
+    return found
 
 
 def to_us(duration: timedelta) -> int:

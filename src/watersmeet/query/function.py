@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,8 +11,8 @@ from typing import Any
 
 import cloudpickle
 
-from watersmeet.errors import InvalidPredicate, choices
-from watersmeet.query.duration import parse_duration
+from watersmeet.errors import InvalidPredicate, WorkerSetup, choices
+from watersmeet.query.duration import parse_seconds
 
 ARRAYS = ("numpy", "arrow")
 
@@ -56,7 +55,15 @@ class Function:
 
 
 def _unpickled(call: bytes, *settings: Any) -> Function:
-    return Function(cloudpickle.loads(call), *settings)
+    try:
+        return Function(cloudpickle.loads(call), *settings)
+    except ImportError as error:
+        raise WorkerSetup(
+            f"the function {settings[1]} cannot be loaded on a worker: {error}",
+            "a function of an imported module travels by name, so the workers must find that module too",
+            "install the module where the workers run, send it with spark.sparkContext.addPyFile, or call "
+            "cloudpickle.register_pickle_by_value(the_module) before wm.predicate",
+        ) from error
 
 
 def predicate(
@@ -153,23 +160,12 @@ def _refuse_unpicklable(made: Function) -> None:
 
 
 def _seconds(name: str, cost: str | float | timedelta | None) -> float | None:
-    if cost is None:
-        return None
-    if isinstance(cost, bool):
-        raise InvalidPredicate(f'cost of predicate "{name}" is not a duration', f"it is {cost}.")
     try:
-        found = parse_duration(cost).total_seconds() if isinstance(cost, str | timedelta) else float(cost)
-    except (ValueError, TypeError, OverflowError) as error:
+        return None if cost is None else parse_seconds(cost)
+    except ValueError as error:
         raise InvalidPredicate(
             f'cost of predicate "{name}" is not a duration', f"{error}.", 'write for example "50 us".'
         ) from None
-    if not (math.isfinite(found) and found > 0):
-        raise InvalidPredicate(
-            f'cost of predicate "{name}" is not above zero',
-            f"it is {cost}.",
-            "leave it out if it is unknown.",
-        )
-    return found
 
 
 def _share(name: str, selectivity: float | None) -> float | None:

@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from watersmeet.errors import InvalidStatistics, choices
-from watersmeet.query.duration import parse_duration
+from watersmeet.query.duration import parse_duration, parse_seconds
 from watersmeet.stats.figure import ABSENT, Figure
 from watersmeet.stats.frequencies import Frequencies
 from watersmeet.stats.statistics import ANY_KEY, Statistics, StreamStatistics
@@ -73,14 +73,11 @@ def statistics(
 
 def _cost(text: str, value: Any) -> float:
     try:
-        found = float(value) if isinstance(value, Real) else parse_duration(value).total_seconds()
+        return parse_seconds(value)
     except ValueError as error:
         raise InvalidStatistics(
             f'cost of condition "{text}" is not a duration', f"{error}.", 'write for example "50 us".'
         ) from None
-    if not (math.isfinite(found) and found > 0):
-        raise InvalidStatistics(f'cost of condition "{text}" is not above zero', f"it is {value}.")
-    return found
 
 
 def _seconds(batch: Any) -> Figure:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from watersmeet.kernel.evaluate import evaluate, is_true
 from watersmeet.kernel.grid import around, cell_hashes, cells
-from watersmeet.kernel.judge import judge_of
+from watersmeet.kernel.judge import judge_of, quickest_first
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.sites.packet import ENDS, TIME, ends, keys_of, times
 from watersmeet.kernel.sites.store import Store
@@ -100,7 +100,7 @@ def _fulfilling(step: Step, pairs: _Pairs) -> _Pairs:
     for condition in (one for one in step.conditions if not isinstance(one, FunctionCall)):
         if len(pairs):
             pairs = pairs.kept(_true(condition, pairs))
-    for call in sorted(calls, key=lambda call: judge_of(call.function).rank):
+    for call in quickest_first(calls):
         if len(pairs):
             pairs = pairs.kept(_judged(call, pairs))
     return pairs

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 import watersmeet as wm
 from watersmeet.lab.adaptive.workload import SCHEMA, Switch
+from watersmeet.lab.collected import collected
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,28 +53,14 @@ def query_in_order(spark: SparkSession, switch: Switch, root: Path, order: Seque
 
 def run(query: wm.Query, switch: Switch) -> Run:
     """Run the join to the end of its input."""
-    parts: dict[int, pa.Table] = {}
-
-    def keep(batch: Any, number: int) -> None:
-        parts[number] = batch.toArrow()
-
-    with tempfile.TemporaryDirectory(prefix="watersmeet-bench-") as checkpoint:
-        running = (
-            query.to_dataframe()
-            .writeStream.foreachBatch(keep)
-            .option("checkpointLocation", checkpoint)
-            .trigger(availableNow=True)
-            .start()
-        )
-        running.awaitTermination()
-        batches = [join for progress in running.recentProgress for join in wm.metrics(progress)]
-        explained = query.explain(analyze=running)
+    ended = collected(query.to_dataframe())
+    batches = [join for progress in ended.query.recentProgress for join in wm.metrics(progress)]
     halves = [batches[: switch.half], batches[switch.half :]]
     first, second = ((sum(b.rows_examined for b in half), sum(b.lookups for b in half)) for half in halves)
     return Run(
         (first[0], second[0]),
         (first[1], second[1]),
         sum(batch.path_changes for batch in batches),
-        pa.concat_tables(parts.values()),
-        explained,
+        ended.results,
+        query.explain(analyze=ended.query),
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import watersmeet as wm
 from watersmeet.lab.apart import answer
+from watersmeet.lab.collected import collected
 from watersmeet.lab.generic.busy import busy_seconds, event_log
 from watersmeet.lab.generic.by_hand import ByHand
 from watersmeet.lab.generic.workload import SCHEMA, Cameras, similar
@@ -135,27 +136,11 @@ SYSTEMS: dict[str, Callable[[SparkSession, Case], Outcome]] = {
 
 
 def _streamed(query: wm.Query) -> Outcome:
-    streams = len(query.query.streams)
-    parts: dict[int, list[tuple[int, ...]]] = {}
-
-    def keep(results: DataFrame, number: int) -> None:
-        parts[number] = _ids(results.toArrow(), streams)
-
-    with tempfile.TemporaryDirectory() as checkpoint:
-        start = time.perf_counter()
-        running = (
-            query.to_dataframe()
-            .writeStream.foreachBatch(keep)
-            .option("checkpointLocation", checkpoint)
-            .trigger(availableNow=True)
-            .start()
-        )
-        running.awaitTermination()
-        seconds = time.perf_counter() - start
-        progress = running.recentProgress
+    ended = collected(query.to_dataframe())
+    progress = ended.query.recentProgress
     second = datetime.fromisoformat(progress[1].timestamp.replace("Z", "+00:00")).timestamp()
-    found = [row for part in parts.values() for row in part]
-    return Outcome(seconds, 0.0, found, [_batch(one) for one in progress], second)
+    found = _ids(ended.results, len(query.query.streams))
+    return Outcome(ended.seconds, 0.0, found, [_batch(one) for one in progress], second)
 
 
 def _batch(progress: Any) -> Batch:

@@ -10,6 +10,7 @@ from watersmeet.plan.forecast import Forecast, InputForecast, PathForecast
 from watersmeet.plan.layout import OperatorLayout, Ref, layouts
 from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
+from watersmeet.plan.sites.columns import ready_conditions
 from watersmeet.query import JoinQuery, RowWindow, Stream
 from watersmeet.query.duration import describe_duration
 from watersmeet.query.near import nearness
@@ -248,11 +249,8 @@ def _deployed(plan: Plan) -> tuple[PathFacts, ...]:
         done: tuple[int, ...] = (head,)
         steps = []
         for stream in order:
-            both = {*done, stream}
-            # A stream alone was never judged.
-            judged = set(done) if len(done) > 1 else set[int]()
             shared = [a for a in query.attributes if a.among(done) and a.among([stream])]
-            ready = [c for c in query.conditions if c.streams <= both and not c.streams <= judged]
+            ready = ready_conditions(query, set(done), {stream})
             by = ", ".join(attribute.label for attribute in shared) or _nearby(ready, done, stream)
             steps.append(StepFacts(query.names[stream], by, tuple(dict.fromkeys(c.text for c in ready))))
             done = (*done, stream)

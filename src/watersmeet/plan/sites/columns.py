@@ -10,6 +10,7 @@ from watersmeet.plan.sites.step import Step, column_name
 from watersmeet.query import JoinQuery
 from watersmeet.query.expression import fields
 from watersmeet.query.near import nearness
+from watersmeet.query.predicate import Condition
 
 
 def named(ref: Ref) -> str:
@@ -50,29 +51,36 @@ def step_between(
         ties: Whether rows of equal time meet.
         ends: Whether results say until when they live.
     """
-    left, right, both = set(done), set(joined), {*done, *joined}
+    left, right = set(done), set(joined)
     shared = [
         number
         for number, attribute in enumerate(query.attributes)
         if left & set(attribute.streams) and right & set(attribute.streams)
     ]
-    # What lies within several streams that have met before was judged then; a stream alone was never judged.
-    judged = [side for side in (left, right) if len(side) > 1]
-    ready = [
-        number
-        for number, condition in enumerate(query.conditions)
-        if condition.streams <= both and not any(condition.streams <= side for side in judged)
-    ]
+    ready = ready_conditions(query, left, right)
     return Step(
         tuple(_value(query, number, done) for number in shared),
         tuple(_value(query, number, joined) for number in shared),
         ties,
-        tuple(query.conditions[number].expression for number in ready),
-        _kept(query, both),
+        tuple(condition.expression for condition in ready),
+        _kept(query, left | right),
         ends,
         (query.reaches[done[0]] or 0) if len(done) == 1 else 0,
-        None if shared else nearness((query.conditions[n].expression for n in ready), done, joined),
+        None if shared else nearness((condition.expression for condition in ready), done, joined),
     )
+
+
+def ready_conditions(query: JoinQuery, left: set[int], right: set[int]) -> list[Condition]:
+    """The conditions that can be judged when two sides meet, and not before.
+
+    What lies within several streams that have met was judged then; a stream alone was never judged.
+    """
+    judged = [side for side in (left, right) if len(side) > 1]
+    return [
+        condition
+        for condition in query.conditions
+        if condition.streams <= left | right and not any(condition.streams <= side for side in judged)
+    ]
 
 
 def _value(query: JoinQuery, attribute: int, streams: Iterable[int]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -13,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import DamagedMessage
+from watersmeet.kernel.content import content_hashes
 from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.judge import Asked, judge_of
-from watersmeet.kernel.keys import encode_keys
 from watersmeet.kernel.sites.merge import newest
 from watersmeet.kernel.sites.node import Addressed, Outcome
 from watersmeet.kernel.sites.packet import END, decode, encode, times
@@ -150,24 +149,8 @@ def in_order(blobs: list[bytes]) -> pa.RecordBatch:
     starts = times(rows)
     order = np.argsort(starts, kind="stable")
     if len(starts) and (np.diff(starts[order]) == 0).any():
-        order = np.lexsort((_content(rows), starts))
+        order = np.lexsort((content_hashes(rows.columns), starts))
     return rows.take(pa.array(order))
-
-
-def _content(rows: pa.RecordBatch) -> Any:
-    """A hash of every row, by all it holds."""
-    return encode_keys([_comparable(column) for column in rows.columns]).hashes
-
-
-def _comparable(column: pa.Array) -> pa.Array:
-    if pa.types.is_floating(column.type):
-        # As keys 0.0 and -0.0 are one, as values they are not.
-        return column.cast(pa.float64()).view(pa.int64())
-    try:
-        encode_keys([column.slice(0, 1)])
-    except TypeError:
-        return pa.array([zlib.crc32(repr(value).encode()) for value in column.to_pylist()], pa.int64())
-    return column
 
 
 def _add(total: Outcome, more: Outcome) -> None:
