@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Every system over the same files; 1 if one of them finds other pairs than there are."""
     parser = argparse.ArgumentParser(prog="python -m watersmeet.lab.generic", description=__doc__)
     parser.add_argument("--rate", type=int, default=100, help="images per second of each of two cameras")
-    parser.add_argument("--batches", type=int, default=14, help="micro-batches of a second")
+    parser.add_argument("--batches", type=int, default=8, help="micro-batches of two seconds")
     options = parser.parse_args(arguments)
     two = Cameras(rate=options.rate, batches=options.batches)
     # Others are compared over the first half, since they take long.

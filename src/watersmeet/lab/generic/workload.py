@@ -52,8 +52,8 @@ class Cameras:
     streams: int = 2
     rate: int = 100
     window_s: int = 10
-    batch_s: int = 1
-    batches: int = 14
+    batch_s: int = 2
+    batches: int = 8
     seen: float = 0.3
     seed: int = 20261116
 
