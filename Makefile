@@ -19,7 +19,7 @@ DATA ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic real clean
+.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,8 +43,11 @@ $(WARM): $(INSTALLED) $(wildcard src/watersmeet/kernel/*.py)
 demo: setup ## Run the demo
 	@$(WITH_JAVA) $(BIN)/watersmeet demo $(ARGS)
 
-test: setup ## Run the tests
-	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+test: setup ## Run the tests, less those of make soak
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak" $(ARGS)
+
+soak: setup ## Run the tests that start, stop and kill whole applications
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m soak $(ARGS)
 
 lint: $(INSTALLED) ## Check formatting and lint rules
 	$(BIN)/ruff format --check .
@@ -57,7 +60,7 @@ format: $(INSTALLED) ## Format the code and apply the safe lint fixes
 types: $(INSTALLED) ## Check the types
 	$(BIN)/mypy
 
-check: lint types test ## All that the continuous integration checks
+check: lint types test soak ## All that the continuous integration checks
 
 bench-keyed: setup ## Run the keyed benchmark
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.keyed $(ARGS)

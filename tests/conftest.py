@@ -33,7 +33,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first: left to the end, one of them would keep a single process busy."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("slow", "soak")))
 
 
 @pytest.fixture(autouse=True)

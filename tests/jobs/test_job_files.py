@@ -145,7 +145,7 @@ def test_files_that_are_no_jobs(tmp_path: Path, text: str | None, fact: str) -> 
     assert ended.stdout == ""
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_job_that_is_stopped_goes_on_later(command: Callable[..., str], tmp_path: Path) -> None:
     """Stopped in a process of its own; the second start reads to the end in the session of the tests."""
     stream = 'format = "rate"\noptions = { rowsPerSecond = 5 }\ntime = "timestamp"\nwindow = "1 minute"\n'

@@ -15,7 +15,7 @@ from harness.streaming import result_values, sink_rows
 from oracles.reference import assert_same_rows
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_spark_connect_with_executors_in_processes_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     """Both at once, since starting all these processes is what takes the time."""
     scenario = Scenario(tmp_path)

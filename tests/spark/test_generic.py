@@ -182,7 +182,7 @@ def test_slices_change_and_a_function_fails_between_starts(spark: SparkSession, 
     assert_same_rows(run(1, close), expected)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_deployed_join_stores_every_row_once_and_goes_on_after_a_stop(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -51,7 +51,7 @@ def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSessio
     assert sum(scenario.late()) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Twice: as soon as a batch has begun, and after its state is written but the batch is not complete."""
     scenario = Scenario(tmp_path, WINDOWS, LATENESS)

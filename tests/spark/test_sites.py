@@ -75,6 +75,7 @@ def by_value_of(query: JoinQuery) -> Wiring:
     return placed_wiring(query, tree, SITES)
 
 
+@pytest.mark.soak
 def test_one_application_goes_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> None:
     """And only with the plan it had."""
     scenario = Scenario(tmp_path, groups=20)
@@ -192,7 +193,7 @@ def run_site(folder: Path, site: str) -> subprocess.Popen[bytes]:
         )
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_three_applications_of_which_one_is_killed(tmp_path: Path) -> None:
     """The others wait for it, and all go on exactly when it is back."""
     windows, lateness = (8, 5, 10), (2, 0, 3)
