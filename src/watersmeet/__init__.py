@@ -10,7 +10,7 @@ Example:
 from watersmeet.errors import WatersmeetError
 from watersmeet.query.function import predicate
 from watersmeet.query.network import Network, network
-from watersmeet.query.window import rows
+from watersmeet.query.window import UNBOUNDED, rows
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.metrics import metrics
 from watersmeet.spark.query import Query
@@ -21,6 +21,7 @@ from watersmeet.stats.given import statistics
 __version__ = "0.1.0"
 
 __all__ = [
+    "UNBOUNDED",
     "Figure",
     "Frequencies",
     "Network",

@@ -49,6 +49,11 @@ class Rows:
         """How many rows there are."""
         return len(self.times)
 
+    def __getitem__(self, some: slice) -> Rows:
+        """Some of the rows, one after the other."""
+        numbers = range(len(self))[some]
+        return self if len(numbers) == len(self) else self.take(np.asarray(numbers))
+
     def take(self, rows: Any) -> Rows:
         """Some of the rows, by number."""
         ends = None if self.ends is None else self.ends[rows]

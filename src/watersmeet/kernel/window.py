@@ -69,6 +69,21 @@ class Window:
             fresh.append(self._store(piece, build_run(part)))
         return fresh
 
+    def keep(self, new: Rows) -> StoredRun:
+        """Store rows as one run, whatever their times."""
+        return self._store(Slice(self.length, 0), build_run(new))
+
+    def take_out(self, gone: Iterable[StoredRun]) -> None:
+        """Forget some runs."""
+        self._remove(gone)
+
+    def swap(self, old: StoredRun, new: StoredRun) -> StoredRun:
+        """The same run, opened in another way."""
+        self.runs[self.runs.index(old)] = new
+        if old.id in self.added:
+            self.added[old.id] = new
+        return new
+
     def expire(self, watermark: int) -> None:
         """Drop the runs in which no row is alive after the watermark."""
         self._remove([stored for stored in self.runs if stored.end <= watermark])

@@ -19,6 +19,7 @@ from watersmeet.optimize.tree import Routing, all_trees, grown, largest_key_firs
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.choice import Alternative, Choice
 from watersmeet.plan.plan import DEFAULT_BUCKETS, operators
+from watersmeet.plan.progressive import Bounded
 from watersmeet.plan.sites.sliced import Sliced
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import to_us
@@ -64,6 +65,9 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
         adaptive=wishes.adaptive,
         active=wishes.slices,
         deployed=_deployed(root, query, wishes, wishes.slices or count),
+        bounded=None
+        if query.memory is None
+        else Bounded(query.memory, wishes.progressive, tick_s=wishes.tick_s),
         choices=(*of_tree, *numbered),
         notes=tuple(_notes(sizes)),
     )

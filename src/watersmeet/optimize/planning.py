@@ -9,6 +9,7 @@ from watersmeet.cost.visit import COST_MODELS
 from watersmeet.errors import InvalidPlanning, choices
 from watersmeet.optimize.budget import DEFAULT_BUDGET
 from watersmeet.optimize.keyless import ROUTINGS, SLICED
+from watersmeet.optimize.progressive.policies import PROGRESSIVE
 from watersmeet.optimize.registry import ORDER_OPTIMIZERS
 from watersmeet.stats import NOTHING_KNOWN, Statistics
 
@@ -29,6 +30,8 @@ class Planning:
         routing: How rows meet that share no key.
         segment: The length of a segment where they are aligned by time; None chooses one.
         slices: How many buckets share sliced windows; None takes all.
+        progressive: Who decides what leaves memory, where it is limited.
+        tick_s: How long a silence is before it is used, seconds.
     """
 
     statistics: Statistics = NOTHING_KNOWN
@@ -39,12 +42,15 @@ class Planning:
     routing: str = SLICED
     segment: timedelta | None = None
     slices: int | None = None
+    progressive: str = "rpj"
+    tick_s: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse names that do not exist."""
         _refuse_unknown("optimizer", self.optimizer, [AUTO, *ORDER_OPTIMIZERS])
         _refuse_unknown("cost model", self.cost_model, list(COST_MODELS))
         _refuse_unknown("routing", self.routing, list(ROUTINGS))
+        _refuse_unknown("progressive join", self.progressive, list(PROGRESSIVE))
         if self.segment is not None and self.segment <= timedelta(0):
             raise InvalidPlanning("a segment is not above zero", f"it is {self.segment}.")
         if type(self.budget) is not int or self.budget < 0:

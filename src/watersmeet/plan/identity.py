@@ -12,7 +12,7 @@ from typing import Any
 
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import Operator, Plan, Source, operators
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery, RowWindow, Unbounded
 
 # Raise it when the layout of runs, the key encoding or the key hash changes.
 FORMAT_VERSION = 1
@@ -52,7 +52,7 @@ def _routing(operator: Operator) -> str:
 
 def _window(query: JoinQuery, stream: int) -> str:
     reach, window = query.reaches[stream], query.streams[stream].window
-    limits = [str(window)] if isinstance(window, RowWindow) else []
+    limits = [str(window)] if isinstance(window, RowWindow | Unbounded) else []
     return ", ".join(limits if reach is None else [*limits, f"{reach} us"])
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from watersmeet.plan.choice import Choice
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.plan.progressive import Bounded
+from watersmeet.query import JoinQuery, RowWindow, Unbounded
 from watersmeet.query.near import Near
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class Plan:
         active: How many buckets are given new rows of sliced windows; None gives them to all. The others keep
             what they have until it has expired.
         deployed: How `deploy` runs a join whose windows lie in slices; None where none do.
+        bounded: How it keeps to its memory; None where that has no limit.
         choices: How the plan came about, for people.
         notes: What was assumed or left out in planning, for people.
     """
@@ -163,8 +165,14 @@ class Plan:
     adaptive: bool = True
     active: int | None = None
     deployed: Sliced | None = None
+    bounded: Bounded | None = None
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def endless(self) -> bool:
+        """Whether rows wait for ever, so that some of them have to wait on disk."""
+        return any(isinstance(stream.window, Unbounded) for stream in self.query.streams)
 
     def input_name(self, part: Source | Operator) -> str:
         """The stream's name, or the names of the streams whose results it is."""

@@ -12,6 +12,7 @@ from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
 from watersmeet.query.duration import to_us
 from watersmeet.query.function import Function
+from watersmeet.query.memory import refuse_unfit_memory
 from watersmeet.query.predicate import (
     Afterwards,
     Condition,
@@ -23,7 +24,7 @@ from watersmeet.query.predicate import (
 from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
-from watersmeet.query.window import RowWindow
+from watersmeet.query.window import RowWindow, Unbounded
 
 On = Names | Function | Sequence[str | Function] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -43,6 +44,7 @@ class JoinQuery:
         conditions: Conditions the kernel evaluates.
         afterwards: Conditions Spark evaluates on the results.
         outputs: The result's columns when it is flat; None for one struct per stream and the result time.
+        memory: Bytes that all its rows may take in the memory of an executor; None sets no limit.
         by_windows: Conditions that hold for all rows that are alive together, so nobody has to judge them.
     """
 
@@ -55,6 +57,7 @@ class JoinQuery:
     afterwards: tuple[Afterwards, ...] = ()
     outputs: tuple[Output, ...] | None = None
     by_windows: tuple[str, ...] = ()
+    memory: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,6 +73,7 @@ def join_query(
     types: Types,
     *,
     cross: bool = False,
+    memory: int | None = None,
 ) -> JoinQuery:
     """Check a join as the user wrote it and give it its normal form.
 
@@ -80,6 +84,7 @@ def join_query(
         how: The kind of join.
         types: Who knows the types of expressions.
         cross: Whether parts that no condition links may meet in every combination.
+        memory: Bytes that rows may take in memory; None sets no limit.
     """
     _refuse_what_is_no_join(streams, how)
     keys, conditions = _keys_and_conditions(streams, on)
@@ -91,6 +96,7 @@ def join_query(
     apart = _distances(found)
     reaches = tuple(apart.reach(stream) for stream in range(len(streams)))
     _refuse_unlimited(found, reaches, apart)
+    refuse_unfit_memory(streams, found.attributes, memory)
     chosen = select
     if chosen is not None and not isinstance(chosen, Selection):
         chosen = select_columns(streams, chosen)
@@ -104,6 +110,7 @@ def join_query(
         tuple(found.afterwards),
         None if chosen is None else chosen.outputs,
         tuple(dict.fromkeys(c.text for c in found.conditions if _implied(c, reaches))),
+        memory,
     )
 
 
@@ -183,7 +190,7 @@ def _distances(found: Predicates) -> Distances:
 
 def _refuse_unlimited(found: Predicates, reaches: Sequence[int | None], apart: Distances) -> None:
     for number, (stream, reach) in enumerate(zip(found.streams, reaches, strict=True)):
-        if reach is None and not isinstance(stream.window, RowWindow):
+        if reach is None and not isinstance(stream.window, RowWindow | Unbounded):
             other = found.streams[apart.most_us[number].index(None)]
             unread = [
                 f'"{rest.text}" does not help, since the kernel has no {rest.reason}.'

@@ -1,4 +1,4 @@
-"""How long a row waits for partners: a length of time, or a number of rows that come after it."""
+"""How long a row waits for partners: a length of time, a number of rows that come after it, or for ever."""
 
 from __future__ import annotations
 
@@ -33,8 +33,19 @@ class RowWindow:
         return f"last {self.count:,} rows{' of a key' if self.per_key else ''}"
 
 
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """A row waits for ever: everything meets everything of the other stream that has its key."""
+
+    def __str__(self) -> str:
+        """As the explain text shows it."""
+        return "unbounded"
+
+
+UNBOUNDED = Unbounded()
+
 # None is left to the conditions on time, see `query.bands`.
-Window = timedelta | RowWindow | None
+Window = timedelta | RowWindow | Unbounded | None
 
 
 def rows(count: int, *, per_key: bool = False) -> RowWindow:

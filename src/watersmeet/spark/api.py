@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize.planning import Planning
-from watersmeet.query import Column, RowWindow, Stream, parse_duration
+from watersmeet.query import Column, RowWindow, Stream, Unbounded, parse_duration
 from watersmeet.query.join import On, join_query
+from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
+from watersmeet.query.window import Window
 from watersmeet.spark.query import Query
 from watersmeet.spark.types import SparkTypes, not_a_key
 from watersmeet.stats import NOTHING_KNOWN, Statistics
@@ -28,7 +30,7 @@ def stream(
     df: DataFrame,
     *,
     time: str,
-    window: str | timedelta | RowWindow | None = None,
+    window: str | timedelta | RowWindow | Unbounded | None = None,
     lateness: str | timedelta = "0 seconds",
     max_future: str | timedelta | None = "1 day",
     site: str | None = None,
@@ -40,8 +42,8 @@ def stream(
         df: The rows, streaming or plain.
         time: The column with the event time, a timestamp.
         window: How long a row waits for partners, for example ``"10 minutes"``; both ends count. A number of
-            rows is written ``wm.rows(1000)``. It may be left out where conditions on time say how far apart
-            the rows of a result can be.
+            rows is written ``wm.rows(1000)``, and ``wm.UNBOUNDED`` waits for ever. It may be left out where
+            conditions on time say how far apart the rows of a result can be.
         lateness: How far behind the newest row of this stream a row may arrive and still be joined.
         max_future: Rows dated further ahead of the clock than this are set aside and counted, because one
             of them would move the watermark past everything; None trusts every timestamp.
@@ -67,7 +69,7 @@ def stream(
         str(name),
         columns,
         time,
-        window if window is None or isinstance(window, RowWindow) else _duration(name, "window", window),
+        _window(name, window),
         _duration(name, "lateness", lateness),
         None if max_future is None else _duration(name, "max_future", max_future),
         df,
@@ -84,6 +86,7 @@ def join(
     buckets: int | None = None,
     statistics: Statistics | None = None,
     network: Network | None = None,
+    memory: str | int | None = None,
 ) -> Query:
     """Join two or more streams inside their windows.
 
@@ -106,6 +109,8 @@ def join(
             keys differ the tree of operators, follow from it.
         network: What lies between the sites of the streams, from `wm.network`; without it all sites are
             linked, and all links are alike.
+        memory: How much memory the join may take on every executor, for example ``"512 MB"``. What does not
+            fit waits on disk, the rows that are least likely to find partners first.
 
     Example:
         >>> query = wm.join(orders, payments, on="order_id")
@@ -113,7 +118,8 @@ def join(
         >>> result.columns
         ['orders', 'payments', 'result_time']
     """
-    query = join_query(streams, on, select, how, SparkTypes(streams), cross=cross)
+    limit = None if memory is None else parse_bytes(memory)
+    query = join_query(streams, on, select, how, SparkTypes(streams), cross=cross, memory=limit)
     return Query.of(query, buckets, Planning(statistics or NOTHING_KNOWN), network)
 
 
@@ -191,6 +197,11 @@ def _only_timestamp(name: str, df: DataFrame) -> str:
         f"it has {choices(timestamps) or 'no timestamp'}.",
         f"say it in the query: {name} [TIME column].",
     )
+
+
+def _window(stream_name: str, value: Any) -> Window:
+    kinds = (RowWindow, Unbounded)
+    return value if value is None or isinstance(value, kinds) else _duration(stream_name, "window", value)
 
 
 def _duration(stream_name: str, what: str, value: Any) -> timedelta:

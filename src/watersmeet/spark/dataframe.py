@@ -16,8 +16,10 @@ methods are used, so a Spark Connect session works like a classic one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -32,13 +34,15 @@ from watersmeet.spark.blobs import PACKED_SCHEMA
 from watersmeet.spark.metrics import observation_name
 from watersmeet.spark.pack import NEWEST, SOURCE_SCHEMA
 from watersmeet.spark.prepare import clock_number, column_named, prepared_sources, task_tree
+from watersmeet.spark.progressive.budget import on_executors
+from watersmeet.spark.progressive.control import FORMAT, ControlSource
 from watersmeet.spark.report import METRICS_COLUMN, observation
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.ship import batch_function, clock_function, pack_function, stateful_processor
 from watersmeet.spark.task import JoinTask
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 # A query may hold several joins.
 _numbers = count(1)
@@ -46,11 +50,14 @@ _numbers = count(1)
 _WATERMARK = "spark.watermarkDelayMs"
 
 
-def join_dataframe(plan: Plan) -> DataFrame:
-    """The DataFrame that computes a plan."""
+def join_dataframe(plan: Plan, control: Path) -> DataFrame:
+    """The DataFrame that computes a plan; `control` is the folder of end markers, where there can be any."""
     query = plan.query
     streaming = _all_streaming_or_none(query.streams)
-    conf = query.streams[0].source.sparkSession.conf
+    spark = query.streams[0].source.sparkSession
+    conf = spark.conf
+    if plan.bounded is not None:
+        plan = replace(plan, bounded=on_executors(plan.bounded, conf))
     if streaming:
         refuse_unsafe_settings(conf)
         _refuse_watermarks(query.streams)
@@ -66,17 +73,24 @@ def join_dataframe(plan: Plan) -> DataFrame:
     def joined(task: JoinTask) -> DataFrame:
         """The output of an operator, less its metrics, which are observed."""
         packed = [
-            _packed(sources[part.stream], task, number, streaming=streaming)
+            _packed(sources[part.stream], task, number, watermark=streaming and not plan.endless)
             if isinstance(part, Source)
             else joined(tasks[part])
             for number, part in enumerate(task.operator.inputs)
         ]
         own = {part.stream for part in task.operator.inputs if isinstance(part, Source)}
         packed += [_clock(plan, task, stream) for stream in plan.clocks(task.operator) if stream not in own]
+        if plan.endless and streaming:
+            packed.append(_control(spark, task, control))
         groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
         last = task.above is None
         schema = with_metrics if last else f"{PACKED_SCHEMA}, {METRICS_COLUMN} array<bigint>"
-        if streaming:
+        if streaming and plan.endless:
+            # Results may be much later than their rows, so no watermark goes with them.
+            output = groups.transformWithStateInPandas(
+                stateful_processor(task, "watersmeet.spark.progressive.processor"), schema, "append", "none"
+            )
+        elif streaming:
             output = groups.transformWithStateInPandas(
                 stateful_processor(task),
                 schema,
@@ -122,9 +136,22 @@ def _refuse_watermarks(streams: Sequence[Stream]) -> None:
                 )
 
 
-def _packed(source: DataFrame, task: JoinTask, number: int, *, streaming: bool) -> DataFrame:
+def _control(spark: SparkSession, task: JoinTask, folder: Path) -> DataFrame:
+    """Ticks and end markers for every bucket."""
+    assert task.plan.bounded is not None
+    spark.dataSource.register(ControlSource)
+    options = {
+        "folder": str(folder),
+        "streams": str(len(task.inputs)),
+        "labels": ",".join(map(str, task.labels)),
+        "seconds": str(task.plan.bounded.tick_s),
+    }
+    return spark.readStream.format(FORMAT).options(**options).load()
+
+
+def _packed(source: DataFrame, task: JoinTask, number: int, *, watermark: bool) -> DataFrame:
     packed = source.mapInArrow(pack_function(task, number), SOURCE_SCHEMA)
-    if streaming:
+    if watermark:
         stream = task.inputs[number].stream
         assert stream is not None
         # One millisecond more than declared: a row as late as allowed must stay ahead of the watermark.

@@ -166,7 +166,7 @@ class JoinProcessor:
         blobs = grouped_blobs(frames)
         if label == self._task.ledger:
             yield from map(arrow_frame, self._output.heartbeats())
-            yield arrow_frame(self._output.metrics(self._ledger(blobs)))
+            yield arrow_frame(self._output.metrics(keep_ledger(self._task, self._blobs, blobs)))
             return
         bucket = self._bucket_of[label]
         state, join = self._open(bucket, timers)
@@ -188,16 +188,7 @@ class JoinProcessor:
         yield arrow_frame(self._output.metrics(self._close(bucket, state, join, watch)))
 
     def _open(self, bucket: int, timers: Any) -> tuple[BucketState, Kernel]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        query_id = (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"
-        state = BucketState(
-            self._blobs,
-            shelf_for(query_id, self._task.name, bucket),
-            self._task.identity,
-        )
-        refuse_other_query(state.manifest.identity, self._task.identity)
+        state = bucket_state(self._task, bucket, self._blobs)
         join = new_join(self._task, bucket, lambda: uuid.uuid4().hex)
         if join.slicing is not None:
             join.slicing.shares = state.manifest.shares
@@ -242,26 +233,27 @@ class JoinProcessor:
             self._handle.registerTimer(wanted)
         state.manifest.timer_ms = wanted
 
-    def _ledger(self, reports: dict[int, list[Any]]) -> dict[str, int | None]:
-        """Check that the checkpoint is ours, and add up what the pack tasks saw."""
-        stored = self._blobs.getValue(MANIFEST)
-        fresh: dict[str, Any] = {"identity": self._task.identity, "newest": {}}
-        books: dict[str, Any] = json.loads(stored[0]) if stored is not None else fresh
-        refuse_other_query(books["identity"], self._task.identity)
-        newest: dict[str, int] = books["newest"]
-        values = ledger_metrics([json.loads(blob) for blobs in reports.values() for blob in blobs], newest)
-        streams = {i: spec.stream for i, spec in enumerate(self._task.inputs) if spec.stream is not None}
-        lags = {
-            i: newest[str(i)] - self._task.plan.query.streams[stream].lateness_us
-            for i, stream in streams.items()
-            if str(i) in newest
-        }
-        # A stream that has sent nothing yet holds the watermark at its start.
-        silent = [i for i in streams if i not in lags]
-        values["holder"] = silent[0] if silent else min(lags, key=lambda i: (lags[i], i), default=None)
-        books["identity"] = self._task.identity
-        self._blobs.updateValue(MANIFEST, (json.dumps(books).encode(),))
-        return values
+
+def keep_ledger(task: JoinTask, blobs: Any, reports: dict[int, list[Any]]) -> dict[str, int | None]:
+    """Check that the checkpoint is ours, and add up what the pack tasks saw."""
+    stored = blobs.getValue(MANIFEST)
+    fresh: dict[str, Any] = {"identity": task.identity, "newest": {}}
+    books: dict[str, Any] = json.loads(stored[0]) if stored is not None else fresh
+    refuse_other_query(books["identity"], task.identity)
+    newest: dict[str, int] = books["newest"]
+    values = ledger_metrics([json.loads(blob) for some in reports.values() for blob in some], newest)
+    streams = {i: spec.stream for i, spec in enumerate(task.inputs) if spec.stream is not None}
+    lags = {
+        i: newest[str(i)] - task.plan.query.streams[stream].lateness_us
+        for i, stream in streams.items()
+        if str(i) in newest
+    }
+    # A stream that has sent nothing yet holds the watermark at its start.
+    silent = [i for i in streams if i not in lags]
+    values["holder"] = silent[0] if silent else min(lags, key=lambda i: (lags[i], i), default=None)
+    books["identity"] = task.identity
+    blobs.updateValue(MANIFEST, (json.dumps(books).encode(),))
+    return values
 
 
 def ledger_metrics(reports: list[dict[str, Any]], newest: dict[str, int]) -> dict[str, int | None]:
@@ -286,3 +278,17 @@ def refuse_other_query(stored: str, current: str) -> None:
             f"{reason}.",
             "start with a new checkpoint location, or restore the query as it was.",
         )
+
+
+def bucket_state(task: JoinTask, bucket: int, blobs: Any) -> BucketState:
+    """What is kept of a bucket; refused if another query has kept it."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    query_id = (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"
+    state = BucketState(blobs, shelf_for(query_id, task.name, bucket), task.identity)
+    refuse_other_query(state.manifest.identity, task.identity)
+    return state
+
+
+PROCESSOR = JoinProcessor

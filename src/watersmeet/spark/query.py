@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.cost.forecast import forecast
-from watersmeet.errors import InvalidPlanning, InvalidQuery
+from watersmeet.errors import InvalidPlanning, InvalidQuery, choices
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.choose import choose_site_plan, refuse_query_without_sites
@@ -20,6 +22,7 @@ from watersmeet.plan.explain import explain, explain_sites
 from watersmeet.plan.sites.plan import SitePlan
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery, parse_duration
+from watersmeet.query.duration import parse_seconds
 from watersmeet.query.network import Network, refuse_unfit_network, sites_of
 from watersmeet.stats import Statistics
 
@@ -67,6 +70,11 @@ class Query:
         """How streams at different sites are joined between them; only for streams with sites."""
         return choose_site_plan(self.query, self.network, self.planning, self.site_wishes)
 
+    @cached_property
+    def control(self) -> Path:
+        """The folder in which end markers are left for a running query."""
+        return Path(tempfile.gettempdir()) / "watersmeet" / "control" / uuid.uuid4().hex
+
     @property
     def wiring(self) -> Wiring:
         """What `deploy` runs."""
@@ -91,6 +99,8 @@ class Query:
         routing: str | None = None,
         segment: str | timedelta | None = None,
         slices: int | None = None,
+        progressive: str | None = None,
+        tick: str | float | timedelta | None = None,
         method: str | None = None,
         site_optimizer: str | None = None,
         partition: str | None = None,
@@ -111,6 +121,9 @@ class Query:
             slices: How many buckets share sliced windows, at most all of them. It may change whenever the
                 query is started: rows stay where they are, and new ones go to these.
             segment: How long such a segment is; for windows much shorter than it few rows are needed twice.
+            progressive: Who decides which rows wait on disk when memory is limited: ``"rpj"``, ``"rpj-md"``,
+                ``"rpj-dd"``, ``"xjoin"`` or ``"hmj"``.
+            tick: How long streams must be silent until the join works on what is on disk.
             method: How streams at different sites are joined: ``"auto"``, ``"one site"``, ``"placed"``,
                 ``"sequences"`` or ``"tree"``.
             site_optimizer: Who searches plans between sites: ``"auto"``, ``"exhaustive"`` or ``"greedy"``.
@@ -133,6 +146,8 @@ class Query:
             "routing": routing,
             "segment": None if segment is None else _segment(segment),
             "slices": slices,
+            "progressive": progressive,
+            "tick_s": None if tick is None else _tick(tick),
         }
         given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
         site_wishes = {
@@ -212,7 +227,30 @@ class Query:
         """
         from watersmeet.spark.dataframe import join_dataframe
 
-        return join_dataframe(self.plan)
+        return join_dataframe(self.plan, self.control)
+
+    def finish(self, running: Any, *streams: str, timeout: str | float | timedelta | None = None) -> None:
+        """Say that streams have ended, and wait until all their results are found.
+
+        Only streams without windows have to be ended by hand. What their sources have is read first, and
+        rows that come afterwards are refused and counted as late.
+
+        Args:
+            running: The streaming query that runs this join.
+            streams: The streams that have ended; without any, all of them.
+            timeout: How long to wait; None waits for as long as it takes.
+        """
+        from watersmeet.spark.progressive.finish import finish
+
+        unknown = [name for name in streams if name not in self.query.names]
+        if unknown or not self.plan.endless:
+            raise InvalidQuery(
+                f'there is no stream "{unknown[0]}"' if unknown else "its streams need not be ended",
+                f"the streams are {choices(self.query.names)}.",
+                "windows let go of rows by themselves; finish is for window=wm.UNBOUNDED.",
+            )
+        numbers = [self.query.names.index(name) for name in streams or self.query.names]
+        finish(running, self.control, numbers, None if timeout is None else parse_seconds(timeout))
 
     def deploy(
         self,
@@ -251,6 +289,15 @@ class Query:
             name=name,
             trigger=trigger,
         )
+
+
+def _tick(value: str | float | timedelta) -> float:
+    try:
+        return parse_seconds(value)
+    except ValueError as error:
+        raise InvalidPlanning(
+            "a tick is not a duration", f"{error}.", 'write for example "1 second".'
+        ) from None
 
 
 def _segment(value: str | timedelta) -> timedelta:

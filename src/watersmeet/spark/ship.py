@@ -73,8 +73,8 @@ def clock_function(task: JoinTask, number: int, stream: int) -> Callable[[Iterat
     return pack_partition
 
 
-def stateful_processor(task: JoinTask) -> Any:
-    """The processor for `transformWithStateInPandas`."""
+def stateful_processor(task: JoinTask, name: str = "watersmeet.spark.processor") -> Any:
+    """The processor for `transformWithStateInPandas`, from the module of that name."""
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     load = loader()
@@ -92,9 +92,9 @@ def stateful_processor(task: JoinTask) -> Any:
             import pickle
 
             if self.made is None:
-                module = load("watersmeet.spark.processor")
+                module = load(name)
                 task = pickle.loads(pickled)  # noqa: S301
-                self.made = module.JoinProcessor(task, self.handle, self.blobs)
+                self.made = module.PROCESSOR(task, self.handle, self.blobs)
             return self.made
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803

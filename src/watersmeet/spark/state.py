@@ -20,6 +20,7 @@ import pyarrow as pa
 from watersmeet.kernel.blob import blob_checksum, to_blob
 from watersmeet.kernel.judge import Asked
 from watersmeet.kernel.operator import Kernel
+from watersmeet.kernel.progressive.bucket import Progress, ProgressiveBucket
 from watersmeet.kernel.run import Run, replace_columns
 from watersmeet.kernel.shares import Shares
 from watersmeet.kernel.slices import Slice
@@ -57,6 +58,7 @@ class Manifest:
         paths: How paths came about.
         shares: Which slice stores which rows, by input.
         asked: What is known about functions from asking them.
+        progress: Where a join in bounded memory stands.
     """
 
     identity: str
@@ -65,10 +67,11 @@ class Manifest:
     paths: Remembered | None = None
     shares: dict[int, Shares] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    progress: Progress | None = None
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         """A manifest may be older than some of its fields."""
-        self.__dict__.update({"shares": {}, "asked": [], **values})
+        self.__dict__.update({"shares": {}, "asked": [], "progress": None, **values})
 
 
 class BucketState:
@@ -85,7 +88,7 @@ class BucketState:
             else Manifest(identity)
         )
 
-    def load(self, join: Kernel, schemas: list[pa.Schema]) -> None:
+    def load(self, join: Kernel | ProgressiveBucket, schemas: list[pa.Schema]) -> None:
         """Give the join its windows; runs are opened when they are first looked into.
 
         `schemas` are those of its inputs.
@@ -106,7 +109,7 @@ class BucketState:
                 for entry in entries
             ]
 
-    def save(self, join: Kernel, identity: str) -> None:
+    def save(self, join: Kernel | ProgressiveBucket, identity: str) -> None:
         """Persist what changed."""
         all_removed: list[str] = []
         for window, entries in zip(join.windows, self.manifest.windows, strict=True):
@@ -137,7 +140,7 @@ class BucketState:
         self._shelf.keep_only(names, all_removed)
         self._blobs.updateValue(MANIFEST, (pickle.dumps(self.manifest),))
 
-    def entries(self, join: Kernel, number: int) -> list[RunEntry]:
+    def entries(self, join: Kernel | ProgressiveBucket, number: int) -> list[RunEntry]:
         """The lines about the rows of one input."""
         windows = zip(join.stored, self.manifest.windows, strict=True)
         return [entry for stored, entries in windows if stored == number for entry in entries]

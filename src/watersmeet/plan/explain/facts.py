@@ -11,7 +11,7 @@ from watersmeet.plan.layout import OperatorLayout, Ref, layouts
 from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.plan.sites.columns import ready_conditions
-from watersmeet.query import JoinQuery, RowWindow, Stream
+from watersmeet.query import JoinQuery, RowWindow, Stream, Unbounded
 from watersmeet.query.duration import describe_duration
 from watersmeet.query.near import nearness
 from watersmeet.query.predicate import Condition
@@ -149,7 +149,7 @@ def stream_facts(query: JoinQuery) -> tuple[StreamFacts, ...]:
 
 
 def _alive(stream: Stream, reach: int | None) -> str:
-    limits = [str(stream.window)] if isinstance(stream.window, RowWindow) else []
+    limits = [str(stream.window)] if isinstance(stream.window, RowWindow | Unbounded) else []
     if reach is not None:
         length = timedelta(microseconds=reach)
         why = "" if length == stream.window else ", from the conditions on time"

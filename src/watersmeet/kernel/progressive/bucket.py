@@ -1,0 +1,165 @@
+"""One bucket of a join in bounded memory, as a host runs it: rows in, results out, and what to remember."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from watersmeet.kernel.join import Counts, MultiwayJoin
+from watersmeet.kernel.progressive.books import Books
+from watersmeet.kernel.progressive.history import History
+from watersmeet.kernel.progressive.join import ProgressiveJoin
+from watersmeet.kernel.progressive.runs import RunStore, bytes_in_memory
+from watersmeet.kernel.progressive.store import DiskRun
+from watersmeet.kernel.results import Results
+from watersmeet.kernel.run import Rows
+from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.plan import Operator, Plan
+from watersmeet.plan.layout import OperatorLayout
+from watersmeet.plan.progressive import Policy
+
+# Of a full memory, one part in so many is made free.
+_FLUSH_PARTS = 16
+
+
+@dataclass
+class Progress:
+    """What a bucket remembers between batches, beside its runs.
+
+    Attributes:
+        books: What is where.
+        histories: What was found, by partition.
+        clock: The last tick.
+        tags: The tags of runs on disk, by the names of the runs.
+        tag: The last tag.
+        received: How many rows came, and the bytes they take in memory.
+        finished: Whether all is found.
+    """
+
+    books: Books
+    histories: list[History]
+    clock: int
+    tags: dict[str, int]
+    tag: int
+    received: tuple[int, int]
+    finished: bool
+
+
+@dataclass(slots=True)
+class ProgressiveBucket:
+    """A bucket of a join of two streams without windows.
+
+    Attributes:
+        join: The join.
+        store: Its rows.
+        budget: Bytes that rows in memory may take.
+        received: How many rows came, and the bytes they take in memory.
+        finished: Whether all has come, and all is found.
+        counts: What was done; late are rows that came after the end of their stream.
+    """
+
+    join: ProgressiveJoin
+    store: RunStore
+    budget: int
+    received: tuple[int, int] = (0, 0)
+    finished: bool = False
+    counts: Counts = field(default_factory=lambda: Counts([0, 0], [0, 0]))
+
+    @classmethod
+    def from_plan(
+        cls,
+        plan: Plan,
+        operator: Operator,
+        layout: OperatorLayout,
+        policy: Policy,
+        budget: int,
+        bits: int,
+        new_id: Callable[[], str],
+    ) -> ProgressiveBucket:
+        """An empty bucket for an operator of a plan."""
+        pairs = MultiwayJoin.from_plan(plan, operator, layout, new_id)
+        first, second = (len(spec.stored) for spec in layout.inputs)
+        store = RunStore(pairs, (first, second), bits, new_id)
+        return cls(ProgressiveJoin(store, policy, 1 << bits, 1, 1), store, budget)
+
+    @property
+    def windows(self) -> list[Window]:
+        """All that has to be kept."""
+        return self.store.windows
+
+    @property
+    def stored(self) -> list[int | None]:
+        """Per window the input whose rows it holds."""
+        partitions = self.join.partitions
+        sides = ([0] * partitions, [1] * partitions)
+        return [*sides[0], *sides[1], *sides[0], *sides[1]]
+
+    def on_rows(self, side: int, rows: Rows) -> Iterator[Results]:
+        """New rows of a stream; those after its end are refused and counted."""
+        self.counts.rows_in[side] += len(rows)
+        if self.join.books.complete[side]:
+            self.counts.late[side] += len(rows)
+            return
+        count, size = self.received
+        self.received = count + len(rows), size + bytes_in_memory(rows)
+        self._measure()
+        yield from self.join.arrive(side, rows)
+
+    def on_silence(self, seconds: float) -> Iterator[Results]:
+        """Nothing arrives: work on what is on disk, for about so long and no less than one task."""
+        until = time.perf_counter() + seconds
+        while (task := self.join.next_task()) is not None:
+            yield from self.join.run(task)
+            if time.perf_counter() >= until:
+                return
+
+    def on_end(self, side: int) -> None:
+        """All rows of a stream have come."""
+        self.join.complete(side)
+
+    def on_batch(self, recent: Callable[[float | None, int], float]) -> Iterator[Results]:
+        """A batch is over: if all has come, what is left is found now."""
+        self.join.books.end_unit(recent)
+        if all(self.join.books.complete) and not self.finished:
+            yield from self.join.finish()
+            self.finished = True
+        self.store.compact()
+
+    def take_counts(self) -> Counts:
+        """The counts, starting anew."""
+        counts, pairs = self.counts, self.store.pairs.take_counts()
+        self.counts = Counts([0, 0], [0, 0])
+        counts.results, counts.examined, counts.lookups = pairs.results, pairs.examined, pairs.lookups
+        return counts
+
+    def remember(self) -> Progress:
+        """What to keep beside the runs."""
+        tags = {run.handle.id: run.tag for side in self.join.disk for runs in side for run in runs}
+        join = self.join
+        return Progress(
+            join.books, join.histories, join.clock, tags, join.last_tag, self.received, self.finished
+        )
+
+    def restore(self, progress: Progress) -> None:
+        """Go on from there; the windows have been given their runs."""
+        join = self.join
+        join.books, join.histories = progress.books, progress.histories
+        join.clock, join.last_tag = progress.clock, progress.tag
+        self.received, self.finished = progress.received, progress.finished
+        for disk, windows in zip(join.disk, self.store.disk, strict=True):
+            for runs, window in zip(disk, windows, strict=True):
+                # In the order in which they were written or merged, which matching runs have in common.
+                known = sorted(window.runs, key=lambda stored: progress.tags[stored.id])
+                runs[:] = [_disk_run(stored, progress.tags[stored.id]) for stored in known]
+        self._measure()
+
+    def _measure(self) -> None:
+        """How many rows the budget holds, by what rows have taken so far."""
+        rows, size = self.received
+        self.join.capacity = max(1, self.budget * rows // max(1, size))
+        self.join.flush_rows = max(1, self.join.capacity // _FLUSH_PARTS)
+
+
+def _disk_run(stored: StoredRun, tag: int) -> DiskRun:
+    return DiskRun(tag, stored.rows, stored)

@@ -1,0 +1,56 @@
+"""What has been found before: by the ticks of a logical clock no pair is reported twice.
+
+The clock ticks for every block of rows that arrives, for every flush and for every task, so no two of them
+share a tick. A row is in memory from `came` to `left` and on disk from then on.
+
+    row a   |came ------ left|  . . . on disk
+    row b          |came ----------- left|             both in memory: found when b came
+
+    row a   |came -- left|  . . . on disk
+    row b                   |came ---- x ---- left|    found by a scan at x: b's partition in memory
+                                                       against what had left before x
+    row a   |came -- left|  . . .        merged
+    row b                   |came -- left|             found when their runs were merged
+
+(The paper's Fig. 7 takes two different scans for the second case, which loses pairs; it must be one.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+# When rows leave that are still in memory.
+NEVER = 1 << 62
+
+
+@dataclass(slots=True)
+class History:
+    """What was joined of one partition.
+
+    Attributes:
+        scans: Per side the ticks at which its rows in memory were joined with the other side's on disk.
+        matched: Tags of runs, first side and second, that were merged in one operation.
+    """
+
+    scans: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    matched: set[tuple[int, int]] = field(default_factory=set)
+
+    def seen(self, came: Sequence[Any], left: Sequence[Any]) -> Any:
+        """Which pairs were found in memory or by a scan, given the ticks of their rows by side."""
+        mask = (came[0] <= left[1]) & (came[1] <= left[0])
+        for side in (0, 1):
+            # The last scan while the row was in memory: if the other had not left by then, it had not at an
+            # earlier one.
+            ticks = np.asarray([-NEVER, *self.scans[side]])
+            last = ticks[np.searchsorted(ticks, left[side], side="right") - 1]
+            mask |= (last >= came[side]) & (last > left[1 - side])
+        return mask
+
+    def forget_others(self, tags: Iterable[int]) -> None:
+        """Drop what is known about runs that are gone."""
+        alive = set(tags)
+        self.matched = {pair for pair in self.matched if alive.issuperset(pair)}

@@ -1,0 +1,144 @@
+"""A progressive join: rows arrive, memory overflows, nothing arrives, all has come.
+
+    arrive   new rows meet what the other side has in memory               mm
+    flush    memory is full: some rows go to disk as sorted runs
+    idle     nothing arrives: rows in memory meet the other's on disk      md, a scan
+             or both sides' runs of a partition are merged                 dd, a merge
+    finish   all has come: everything goes to disk, and all is merged      clean-up
+
+Results leave as they are found. Every step may be followed by any other, and a pair is reported once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from watersmeet.kernel.progressive.books import Books
+from watersmeet.kernel.progressive.history import History
+from watersmeet.kernel.progressive.merge import progressive_merge
+from watersmeet.kernel.progressive.store import DiskRun, Store
+from watersmeet.plan.progressive import Flush, Merge, Policy, Scan
+
+
+@dataclass(slots=True)
+class ProgressiveJoin:
+    """The join of two relations.
+
+    Attributes:
+        store: Where the rows are.
+        policy: Who decides.
+        partitions: How many parts the keys are split into.
+        capacity: How many rows memory holds.
+        flush_rows: How many have to go when it is full.
+        fan_in: How many runs of a side are merged at a time in silence.
+        final_fan_in: And at the end, when all memory is free.
+        clock: The last tick.
+        books: What is where.
+        disk: Runs on disk, by side and partition.
+        histories: What was found, by partition.
+        last_tag: The tag of the last run.
+    """
+
+    store: Store
+    policy: Policy
+    partitions: int
+    capacity: int
+    flush_rows: int
+    fan_in: int = 2
+    final_fan_in: int = 64
+    clock: int = 0
+    books: Books = field(init=False)
+    disk: tuple[list[list[DiskRun]], ...] = field(init=False)
+    histories: list[History] = field(init=False)
+    last_tag: int = 0
+
+    def __post_init__(self) -> None:
+        """Nothing has come yet."""
+        self.books = Books(self.partitions)
+        self.disk = tuple([[] for _ in range(self.partitions)] for _ in (0, 1))
+        self.histories = [History() for _ in range(self.partitions)]
+
+    @property
+    def in_memory(self) -> int:
+        """Rows in memory."""
+        return int(self.books.memory.sum())
+
+    def arrive(self, side: int, rows: Any) -> Iterator[Any]:
+        """New rows of a side; memory is made room in as they come."""
+        first = 0
+        while first < len(rows):
+            while self.in_memory >= self.capacity:
+                self.flush(self.flush_rows)
+            last = first + self.capacity - self.in_memory
+            counts, found = self.store.arrive(side, rows[first:last], self._tick())
+            self.books.came(side, counts)
+            yield from found
+            first = last
+
+    def flush(self, rows: int) -> None:
+        """Make room for so many rows."""
+        for flush in self.policy.flushes(self.books, rows):
+            self._evict(flush)
+
+    def idle(self) -> Iterator[Any]:
+        """One task while nothing arrives, the best there is; nothing if there is none worth it."""
+        task = self.next_task()
+        if task is not None:
+            yield from self.run(task)
+
+    def next_task(self) -> Scan | Merge | None:
+        """The best task there is; None if none would find anything new."""
+        return self.policy.task(self.books, self.disk)
+
+    def run(self, task: Scan | Merge) -> Iterator[Any]:
+        """Do a task, to its end."""
+        if isinstance(task, Scan):
+            yield from self._scan(task)
+        else:
+            yield from self.merge(task.partition, self.fan_in)
+
+    def complete(self, side: int) -> None:
+        """All of a side has come."""
+        self.books.complete[side] = True
+
+    def finish(self) -> Iterator[Any]:
+        """All has come: find what is left."""
+        for side in (0, 1):
+            self.complete(side)
+            for partition, rows in enumerate(self.books.memory[side].tolist()):
+                if rows:
+                    self._evict(Flush(side, partition, rows))
+        for partition in range(self.partitions):
+            yield from self.merge(partition, self.final_fan_in)
+
+    def merge(self, partition: int, fan_in: int) -> Iterator[Any]:
+        """Join what both sides have on disk of a partition."""
+        self._tick()
+        disk = (self.disk[0][partition], self.disk[1][partition])
+        yield from progressive_merge(
+            self.store, partition, disk, self.histories[partition], fan_in, self._new_tag
+        )
+        self.books.merging[partition] = 0
+
+    def _scan(self, task: Scan) -> Iterator[Any]:
+        tick, history = self._tick(), self.histories[task.partition]
+        disk = self.disk[1 - task.side][task.partition]
+        yield from self.store.scan(task.side, task.partition, disk, tick, history)
+        history.scans[task.side].append(tick)
+        self.books.scanning[task.side, task.partition] = 0
+
+    def _evict(self, flush: Flush) -> None:
+        side, partition, tick = flush.side, flush.partition, self._tick()
+        handle, came = self.store.evict(side, partition, flush.rows, tick)
+        self.disk[side][partition].append(DiskRun(self._new_tag(), len(came), handle))
+        self.books.went(side, partition, tick, came, self.histories[partition].scans[side])
+
+    def _tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+    def _new_tag(self) -> int:
+        self.last_tag += 1
+        return self.last_tag

@@ -1,0 +1,193 @@
+"""Rows of a bucket as runs, for a progressive join of real rows.
+
+    memory[side][partition]    runs that new rows of the other side look into
+    disk[side][partition]      runs that only scans and merges look into
+
+Both are durable in the same way and lie in files; what makes the difference is which of them are looked into
+when rows arrive. Two more columns of every run have the ticks at which its rows came and left. A partition is
+a range of hashes, so the runs of one never meet those of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from watersmeet.kernel.combinations import Combinations
+from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.progressive.history import NEVER, History
+from watersmeet.kernel.progressive.store import DiskRun
+from watersmeet.kernel.results import Results
+from watersmeet.kernel.run import Rows, concat_rows, rows_of
+from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.plan.plan import FOREVER_US
+
+# Of a row beside its columns and the bytes of its key: two ticks, the time, and for a key that no other row
+# has its hash, its first row, where its bytes are, and four slots of the directory.
+_ROW_BYTES = 8 * 2 + 8 + (8 + 8 + 8 + 4 * 4)
+
+TICKS = pa.schema([("__came", pa.int64()), ("__left", pa.int64())])
+
+
+@dataclass(slots=True)
+class Unseen:
+    """A condition: the pair was not found before.
+
+    Attributes:
+        positions: By side, where the tick columns are.
+        history: What was found; None while rows meet in memory for the first time.
+    """
+
+    positions: tuple[tuple[int, int], tuple[int, int]]
+    history: History | None = None
+
+    def holds(self, rows: Combinations) -> Any:
+        """A mask of the pairs to keep."""
+        if self.history is None:
+            return np.ones(len(rows), bool)
+        ticks = [
+            [column.to_numpy() for column in rows.columns(side, self.positions[side])] for side in (0, 1)
+        ]
+        return ~self.history.seen([came for came, _ in ticks], [left for _, left in ticks])
+
+
+@dataclass(slots=True)
+class RunStore:
+    """The rows of one bucket.
+
+    Attributes:
+        pairs: Finds pairs between runs, with all conditions of the query; its own windows stay empty.
+        columns: How many columns each side stores, without the ticks.
+        bits: Leading bits of a hash that say which partition a row is of.
+        new_id: Names for new runs.
+        put_away: Called with a run that has left memory; returns one that is not held in memory.
+    """
+
+    pairs: MultiwayJoin
+    columns: tuple[int, int]
+    bits: int
+    new_id: Callable[[], str]
+    put_away: Callable[[StoredRun], StoredRun] = lambda stored: stored
+    memory: tuple[list[Window], list[Window]] = field(init=False)
+    disk: tuple[list[Window], list[Window]] = field(init=False)
+    _unseen: Unseen = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Nothing has come yet."""
+        self.memory, self.disk = (([], []), ([], []))
+        for side in (0, 1):
+            for _ in range(1 << self.bits):
+                self.memory[side].append(Window(FOREVER_US, 1, self.new_id))
+                self.disk[side].append(Window(FOREVER_US, 1, self.new_id))
+        first, second = self.columns
+        self._unseen = Unseen(((first, first + 1), (second, second + 1)))
+        self.pairs.routes.at_the_end = (*self.pairs.routes.at_the_end, self._unseen)
+
+    @property
+    def windows(self) -> list[Window]:
+        """All that has to be kept: memory of the first side, of the second, then their disks."""
+        return [*self.memory[0], *self.memory[1], *self.disk[0], *self.disk[1]]
+
+    def arrive(self, side: int, rows: Rows, tick: int) -> tuple[Any, Iterator[Results]]:
+        """Take new rows into memory, and pair them with rows of the other side there."""
+        homes = self._partitions(rows.keys.hashes)
+        counts = np.bincount(homes, minlength=1 << self.bits)
+        fresh = {}
+        for partition in np.flatnonzero(counts).tolist():
+            mine = rows.take(np.flatnonzero(homes == partition))
+            ticked = with_ticks(mine, np.full(len(mine), tick), np.full(len(mine), NEVER))
+            fresh[partition] = self.memory[side][partition].keep(ticked)
+        return counts, self._meeting(side, fresh)
+
+    def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[StoredRun, Any]:
+        """Write the oldest runs of a partition in memory as one, until enough rows have gone."""
+        window = self.memory[side][partition]
+        going: list[StoredRun] = []
+        while sum(stored.rows for stored in going) < count:
+            going.append(window.runs[len(going)])
+        rows = concat_rows([rows_of(stored.run) for stored in going])
+        came = ticks_of(rows.columns)[0]
+        window.take_out(going)
+        gone = with_ticks(without_ticks(rows), came, np.full(len(came), tick))
+        return self._to_disk(side, partition, gone), came
+
+    def scan(
+        self, side: int, partition: int, disk: Sequence[DiskRun], _tick: int, history: History
+    ) -> Iterator[Results]:
+        """Unseen pairs of a side's rows in memory with runs of the other side."""
+        handles = [run.handle for run in disk]
+        return self._found(side, self.memory[side][partition].runs, handles, history)
+
+    def read(self, runs: Sequence[DiskRun]) -> None:
+        """Runs are mapped as they are looked into."""
+
+    def join(self, _partition: int, one: DiskRun, other: DiskRun, history: History) -> Iterator[Results]:
+        """Unseen pairs of two runs; those of the smaller are looked up in the larger."""
+        if one.rows <= other.rows:
+            return self._found(0, [one.handle], [other.handle], history)
+        return self._found(1, [other.handle], [one.handle], history)
+
+    def merge(self, side: int, partition: int, runs: Sequence[DiskRun]) -> StoredRun:
+        """One run in place of several."""
+        handles = [run.handle for run in runs]
+        rows = concat_rows([rows_of(stored.run) for stored in handles])
+        self.disk[side][partition].take_out(handles)
+        return self._to_disk(side, partition, rows)
+
+    def compact(self) -> None:
+        """Merge small runs in memory."""
+        for side in (0, 1):
+            for window in self.memory[side]:
+                window.compact()
+
+    def _meeting(self, side: int, fresh: dict[int, StoredRun]) -> Iterator[Results]:
+        for partition, head in fresh.items():
+            yield from self._found(side, [head], self.memory[1 - side][partition].runs, None)
+
+    def _found(
+        self, side: int, heads: Sequence[StoredRun], others: Sequence[StoredRun], history: History | None
+    ) -> Iterator[Results]:
+        self._unseen.history = history
+        visible = (list(heads), list(others)) if side == 0 else (list(others), list(heads))
+        yield from self.pairs.results(side, visible)
+
+    def _to_disk(self, side: int, partition: int, rows: Rows) -> StoredRun:
+        window = self.disk[side][partition]
+        stored = window.keep(rows)
+        return window.swap(stored, self.put_away(stored))
+
+    def _partitions(self, hashes: Any) -> Any:
+        return (
+            (hashes >> np.uint64(64 - self.bits)).astype(np.int64)
+            if self.bits
+            else np.zeros(len(hashes), int)
+        )
+
+
+def with_ticks(rows: Rows, came: Any, left: Any) -> Rows:
+    """Rows with two more columns."""
+    columns = [*rows.columns.columns, pa.array(came, pa.int64()), pa.array(left, pa.int64())]
+    names = [*rows.columns.schema.names, *TICKS.names]
+    return Rows(rows.keys, rows.times, pa.record_batch(columns, names), rows.ends)
+
+
+def without_ticks(rows: Rows) -> Rows:
+    """Rows without these."""
+    kept = rows.columns.select(list(range(rows.columns.num_columns - len(TICKS))))
+    return Rows(rows.keys, rows.times, kept, rows.ends)
+
+
+def ticks_of(columns: pa.RecordBatch) -> tuple[Any, Any]:
+    """When rows came and left."""
+    came, left = columns.columns[-len(TICKS) :]
+    return came.to_numpy(), left.to_numpy()
+
+
+def bytes_in_memory(rows: Rows) -> int:
+    """What rows take in memory as a run: columns, ticks, time, key, and its place in the directory."""
+    keys = 0 if rows.keys.encoded is None else rows.keys.encoded.data.nbytes
+    return int(rows.columns.nbytes + keys + len(rows) * _ROW_BYTES)

@@ -1,0 +1,103 @@
+"""What a join in bounded memory decides while it runs, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """So many of the oldest rows of a partition in memory go to disk."""
+
+    side: int
+    partition: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Rows of a side in memory meet what the other side has on disk: an md-task."""
+
+    side: int
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What both sides have on disk meets: a dd-task."""
+
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """How a join keeps to its memory.
+
+    Attributes:
+        memory: Bytes of an executor.
+        algorithm: Who decides what leaves memory and what is done in silence.
+        bits: Every bucket has two to the power of this many partitions.
+        tick_s: How long nothing must arrive before the silence is used, seconds.
+        executors: How many executors share the buckets.
+        tasks: How many buckets an executor works on at a time.
+    """
+
+    memory: int
+    algorithm: str = "rpj"
+    bits: int = 3
+    tick_s: float = 1.0
+    executors: int = 1
+    tasks: int = 1
+
+    def bucket_bytes(self, buckets: int) -> int:
+        """What the rows of a bucket may take: half of the memory, and the other half is for the work."""
+        there = -(-buckets // self.executors)
+        return self.memory // 2 // there
+
+    @property
+    def silence_s(self) -> float:
+        """How long a bucket works on what is on disk in one batch; arrivals wait as long."""
+        return self.tick_s / 4
+
+
+class Standing(Protocol):
+    """Where a join stands; tables are `[side][partition]`.
+
+    Attributes:
+        memory: Rows in memory.
+        received: Rows that ever came.
+        recent: How much of each side arrives lately; None before that is known.
+        complete: Whether all of a side has come.
+        scanning: Pairs a scan would compare that nobody has.
+        merging: The same for a merge, by partition.
+    """
+
+    memory: Any
+    received: Any
+    recent: list[float | None]
+    complete: list[bool]
+    scanning: Any
+    merging: Any
+
+
+class RunSize(Protocol):
+    """A run on disk, as far as its size goes."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+
+
+Disk = Sequence[Sequence[Sequence[RunSize]]]
+
+
+class Policy(Protocol):
+    """Who decides what leaves memory, and what is done in silence."""
+
+    def flushes(self, standing: Standing, rows: int) -> Sequence[Flush]:
+        """What goes to disk when this many rows should; at least one row."""
+
+    def task(self, standing: Standing, disk: Disk) -> Scan | Merge | None:
+        """What to do while nothing arrives; None if nothing new would be found. `disk` has runs by side."""

@@ -1,0 +1,43 @@
+"""What of the memory goes where.
+
+Half of it is for the rows in memory, which new ones look into. The other half is for the work: of every
+bucket that is at work, the packed rows of the batch, the rows they are unpacked to, the run they are sorted
+into and the blob it is stored as.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import Any
+
+from watersmeet.errors import InvalidSettings
+from watersmeet.plan.progressive import Bounded
+
+# How many times the packed rows of a bucket are in memory while they are worked on.
+_COPIES = 6
+
+
+def on_executors(bounded: Bounded, conf: Any) -> Bounded:
+    """The same with what the session says about executors; locally there is one."""
+    master = conf.get("spark.master", "local[*]")
+    local = re.fullmatch(r"local(?:\[([0-9]+|\*)(?:,.*)?\])?", master)
+    if local is None:
+        executors = int(conf.get("spark.executor.instances", "1"))
+        return replace(bounded, executors=executors, tasks=int(conf.get("spark.executor.cores", "1")))
+    asked = local[1]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return replace(bounded, executors=1, tasks=1 if asked is None else cores if asked == "*" else int(asked))
+
+
+def refuse_large_batch(bounded: Bounded, packed: int) -> None:
+    """Stop when the rows of one batch alone would take more than there is."""
+    needed = packed * _COPIES * bounded.tasks
+    if needed > bounded.memory // 2:
+        raise InvalidSettings(
+            "the memory is too small for a batch",
+            f"a bucket got {packed:,} bytes in one batch, and {bounded.tasks} of them are at work at a time.",
+            f"give at least {2 * needed:,} bytes, or let batches be smaller, for example with "
+            "maxFilesPerTrigger or maxOffsetsPerTrigger.",
+        )

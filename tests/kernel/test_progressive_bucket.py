@@ -1,0 +1,162 @@
+"""A bucket of a join in bounded memory: real rows, runs and blobs instead of numbers.
+
+Would catch: ticks that do not survive a merge or a restart, rows of one partition looked for in another,
+equal hashes taken for equal keys, a memory that keeps more than its budget, rows taken after the end of their
+stream.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import count, product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from watersmeet.cost.progressive import recent_volume
+from watersmeet.kernel.blob import from_blob, to_blob
+from watersmeet.kernel.keys import Keys, encode_keys
+from watersmeet.kernel.progressive.bucket import ProgressiveBucket
+from watersmeet.kernel.run import Rows
+from watersmeet.optimize.choose import choose_plan
+from watersmeet.optimize.progressive.policies import policy
+from watersmeet.plan import Plan
+from watersmeet.plan.layout import layouts
+from watersmeet.query import Column, Stream
+from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
+from watersmeet.query.window import UNBOUNDED
+
+KEPT = pa.schema([("value", pa.int64())])
+
+
+def endless_plan(key: str) -> Plan:
+    columns = (Column("k", key), Column("ts", "timestamp"), Column("value", "bigint"))
+    streams = [Stream(name, columns, "ts", UNBOUNDED) for name in ("a", "b")]
+    return choose_plan(
+        join_query(streams, "k", ["a.value", "b.value"], "inner", ColumnsOnly(), memory=1 << 20)
+    )
+
+
+PLANS = {"bigint": endless_plan("bigint"), "string": endless_plan("string")}
+
+
+class Bucket:
+    """A bucket and what came of it; between batches it goes through blobs as it does when it moves."""
+
+    def __init__(self, seed: int, key: str, algorithm: str, budget: int, bits: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.key, self.budget = key, budget
+        names = count()
+        plan = PLANS[key]
+
+        def new() -> ProgressiveBucket:
+            return ProgressiveBucket.from_plan(
+                plan,
+                plan.root,
+                layouts(plan)[plan.root],
+                policy(algorithm),
+                budget,
+                bits,
+                lambda: str(next(names)),
+            )
+
+        self.new = new
+        self.bucket = new()
+        self.sent: list[list[Any]] = [[], []]
+        self.found: list[tuple[int, int]] = []
+
+    def keep(self, results: Any) -> None:
+        for block in results:
+            columns = [column.to_pylist() for some in block.columns for column in some]
+            self.found += zip(*columns, strict=True)
+
+    def batch(self, most: int) -> None:
+        for side in (0, 1):
+            rows = int(self.random.integers(0, most + 1))
+            if rows:
+                self.send(side, rows)
+
+    def send(self, side: int, rows: int) -> None:
+        keys = self.random.integers(0, 12, rows)
+        first = len(self.sent[side])
+        self.sent[side] += keys.tolist()
+        values = pa.array(np.arange(first, first + rows))
+        column = pa.array(keys) if self.key == "bigint" else pa.array([f"key {key}" for key in keys])
+        encoded = encode_keys([column])
+        if encoded.encoded is not None:
+            # Many keys share a hash, and only their bytes tell them apart.
+            encoded = Keys(encoded.hashes & np.uint64(0xC000000000000003), encoded.encoded)
+        times = self.random.integers(-(10**15), 10**15, rows)
+        self.keep(self.bucket.on_rows(side, Rows(encoded, times, pa.record_batch([values], schema=KEPT))))
+
+    def end_batch(self) -> None:
+        self.keep(self.bucket.on_batch(recent_volume))
+
+    def move(self) -> None:
+        """To another worker: all that is kept is what a host keeps."""
+        old, self.bucket = self.bucket, self.new()
+        for window, stored in zip(self.bucket.windows, old.windows, strict=True):
+            stored.take_changes()
+            for run in stored.runs:
+                opened = from_blob(to_blob(run.run))
+                window.runs.append(replace(run, open=lambda opened=opened: opened))
+        self.bucket.restore(old.remember())
+
+    def expected(self) -> Counter[tuple[int, int]]:
+        return Counter(
+            (one, other)
+            for (one, left), (other, right) in product(enumerate(self.sent[0]), enumerate(self.sent[1]))
+            if left == right
+        )
+
+
+@pytest.mark.parametrize("algorithm", ["rpj", "rpj-md", "rpj-dd", "xjoin", "hmj"])
+@settings(max_examples=20)
+@given(
+    key=st.sampled_from(["bigint", "string"]),
+    seed=st.integers(0, 1 << 30),
+    budget=st.integers(100, 4000),
+    bits=st.integers(0, 3),
+    batches=st.integers(1, 10),
+)
+def test_every_pair_once(algorithm: str, key: str, seed: int, budget: int, bits: int, batches: int) -> None:
+    bucket = Bucket(seed, key, algorithm, budget, bits)
+    for _ in range(batches):
+        step = bucket.random.random()
+        if step < 0.6:
+            bucket.batch(10)
+        elif step < 0.8:
+            bucket.keep(bucket.bucket.on_silence(0))
+        bucket.end_batch()
+        held = bucket.bucket.join.in_memory
+        assert held <= bucket.bucket.join.capacity
+        assert held == sum(
+            run.rows for windows in bucket.bucket.store.memory for w in windows for run in w.runs
+        )
+        if bucket.random.random() < 0.5:
+            bucket.move()
+    for side in (0, 1):
+        bucket.bucket.on_end(side)
+    bucket.end_batch()
+    assert bucket.bucket.finished
+    assert Counter(bucket.found) == bucket.expected()
+
+
+def test_rows_after_the_end_are_refused_and_counted() -> None:
+    bucket = Bucket(1, "bigint", "rpj", 4000, 1)
+    bucket.batch(10)
+    bucket.bucket.on_end(0)
+    before = bucket.expected()
+    sent = len(bucket.sent[0])
+    bucket.send(0, 5)
+    bucket.move()
+    bucket.send(0, 7)
+    assert bucket.bucket.take_counts().late == [7, 0]
+    del bucket.sent[0][sent:]
+    bucket.bucket.on_end(1)
+    bucket.end_batch()
+    assert Counter(bucket.found) == before
