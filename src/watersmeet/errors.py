@@ -65,6 +65,10 @@ class InvalidSettings(WatersmeetError, ValueError):
     """Spark is configured in a way that would lose results or cannot hold the state."""
 
 
+class SpillFailed(WatersmeetError, OSError):
+    """Rows that have to leave memory cannot be written."""
+
+
 class StillRunning(WatersmeetError, TimeoutError):
     """Something was not done in the time it was given."""
 

@@ -46,7 +46,7 @@ class Bounded:
 
     memory: int
     algorithm: str = "rpj"
-    bits: int = 3
+    bits: int = 2
     tick_s: float = 1.0
     executors: int = 1
     tasks: int = 1

@@ -19,6 +19,7 @@ from watersmeet.spark.processor import (
     ledger_metrics,
     new_join,
 )
+from watersmeet.spark.progressive.plain import join_all, new_bucket
 from watersmeet.spark.task import JoinTask
 
 _END_OF_TIME = 1 << 62
@@ -43,6 +44,13 @@ def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
     numbers = count()
     assert label is not None
     bucket = task.labels.index(label)
+    if task.plan.endless:
+        endless = new_bucket(task, lambda: str(next(numbers)))
+        for block in join_all(task, blobs, endless):
+            yield output.results(block)
+        counts = endless.take_counts()
+        yield output.metrics({**function_metrics(task), "buckets": 1, "results": counts.results})
+        return
     join = new_join(task, bucket, lambda: str(next(numbers)))
     if task.plan.adaptive:
         join.planner = Adaptive.of(task.operator)

@@ -286,7 +286,9 @@ def bucket_state(task: JoinTask, bucket: int, blobs: Any) -> BucketState:
 
     context = TaskContext.get()
     query_id = (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"
-    state = BucketState(blobs, shelf_for(query_id, task.name, bucket), task.identity)
+    state = BucketState(
+        blobs, shelf_for(query_id, task.name, bucket, strict=task.plan.endless), task.identity
+    )
     refuse_other_query(state.manifest.identity, task.identity)
     return state
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from watersmeet.errors import DamagedRun
+from watersmeet.errors import DamagedRun, SpillFailed
 from watersmeet.kernel.blob import blob_checksum, from_blob
 from watersmeet.kernel.run import Run
 
@@ -36,9 +36,13 @@ _OPEN_BUCKETS = 64
 class Shelf:
     """The runs of one bucket on this host."""
 
-    def __init__(self, folder: Path) -> None:
-        """Use `folder`, which is created when first written to."""
+    def __init__(self, folder: Path, *, strict: bool = False) -> None:
+        """Use `folder`, which is created when first written to.
+
+        When it cannot be written to, blobs stay in memory; `strict` is for those that have no room there.
+        """
         self._folder = folder
+        self._strict = strict
         self._open: dict[str, _OpenRun] = {}
         self._swept = time.monotonic()
 
@@ -70,18 +74,29 @@ class Shelf:
             self._folder.mkdir(parents=True, exist_ok=True)
             temporary.write_bytes(blob)
             temporary.rename(path)
-        except OSError:
+        except OSError as error:
             # A full or unwritable disk costs speed, not results.
             with contextlib.suppress(OSError):
                 temporary.unlink()
+            if self._strict:
+                raise SpillFailed(
+                    "rows that do not fit in memory cannot be written to disk",
+                    f"{len(blob):,} bytes: {error.strerror or error}.",
+                    "make room in Spark's local directories (spark.local.dir) and start the query again; it "
+                    "goes on from its checkpoint.",
+                ) from error
+
+    def close_others(self, names: set[str]) -> None:
+        """Close all runs but some; their files stay."""
+        for name in [name for name in self._open if name not in names]:
+            del self._open[name]
 
     def keep_only(self, names: set[str], removed: list[str]) -> None:
         """Close and delete the runs that left the window, and now and then sweep the folder.
 
         An attempt that starts from the state before this batch finds them in RocksDB.
         """
-        for name in [name for name in self._open if name not in names]:
-            del self._open[name]
+        self.close_others(names)
         for name in removed:
             with contextlib.suppress(OSError):
                 (self._folder / name).unlink()
@@ -157,17 +172,19 @@ def _mapped(file: _File) -> mmap.mmap:
 _shelves: OrderedDict[Path, Shelf] = OrderedDict()
 
 
-def shelf_for(query_id: str, join: str, bucket: int) -> Shelf:
-    """The shelf of a bucket of one of the query's joins, shared by all tasks this worker runs.
-
-    Files lie under Spark's own scratch directory, which Spark removes at its end.
-    """
+def local_folder() -> Path:
+    """Where files may lie on this host: Spark's own scratch directory, which Spark removes at its end."""
     root = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or os.environ.get("TMPDIR", "/tmp")  # noqa: S108
-    folder = Path(root) / "watersmeet" / query_id / join / str(bucket)
+    return Path(root) / "watersmeet"
+
+
+def shelf_for(query_id: str, join: str, bucket: int, *, strict: bool = False) -> Shelf:
+    """The shelf of a bucket of one of the query's joins, shared by all tasks this worker runs."""
+    folder = local_folder() / query_id / join / str(bucket)
     shelf = _shelves.get(folder)
     if shelf is None:
         _allow_many_files()
-        shelf = _shelves[folder] = Shelf(folder)
+        shelf = _shelves[folder] = Shelf(folder, strict=strict)
         if len(_shelves) > _OPEN_BUCKETS:
             _shelves.popitem(last=False)
     _shelves.move_to_end(folder)

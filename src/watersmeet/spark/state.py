@@ -11,7 +11,7 @@ map because every state variable costs Spark some milliseconds per task.
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -81,6 +81,8 @@ class BucketState:
         """Load the manifest of the current group from Spark's map state."""
         self._blobs = blobs
         self._shelf = shelf
+        # Runs that were written before the end of the batch.
+        self._written: dict[str, RunEntry] = {}
         stored = blobs.getValue(MANIFEST)
         self.manifest = (
             pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
@@ -114,36 +116,53 @@ class BucketState:
         all_removed: list[str] = []
         for window, entries in zip(join.windows, self.manifest.windows, strict=True):
             added, removed = window.take_changes()
-            for stored in added:
-                blob = to_blob(stored.run)
-                self._blobs.updateValue((stored.id,), (blob,))
-                self._shelf.put(stored.id, blob)
-                entries.append(
-                    RunEntry(
-                        stored.id,
-                        stored.slice.width,
-                        stored.slice.number,
-                        stored.rows,
-                        stored.earliest,
-                        stored.end,
-                        len(blob),
-                        blob_checksum(blob),
-                    )
-                )
+            entries += [self._entry(stored) for stored in added]
             for name in removed:
                 self._blobs.removeKey((name,))
             gone = set(removed)
             entries[:] = [entry for entry in entries if entry.id not in gone]
             all_removed += removed
+        # Those that were written and have gone in one batch.
+        for name in self._written:
+            self._blobs.removeKey((name,))
+        all_removed += self._written
+        self._written = {}
         self.manifest.identity = identity
         names = {entry.id for entries in self.manifest.windows for entry in entries}
         self._shelf.keep_only(names, all_removed)
         self._blobs.updateValue(MANIFEST, (pickle.dumps(self.manifest),))
 
+    def put_away(self, stored: StoredRun, schema: pa.Schema) -> StoredRun:
+        """Write a run now instead of at the end of the batch; returns it as one that is in its file only."""
+        entry = self._written[stored.id] = self._write(stored)
+        return replace(stored, open=partial(self._open, entry, schema))
+
+    def close_others(self, names: set[str]) -> None:
+        """Close all runs but some."""
+        self._shelf.close_others(names)
+
     def entries(self, join: Kernel | ProgressiveBucket, number: int) -> list[RunEntry]:
         """The lines about the rows of one input."""
         windows = zip(join.stored, self.manifest.windows, strict=True)
         return [entry for stored, entries in windows if stored == number for entry in entries]
+
+    def _entry(self, stored: StoredRun) -> RunEntry:
+        return self._written.pop(stored.id) if stored.id in self._written else self._write(stored)
+
+    def _write(self, stored: StoredRun) -> RunEntry:
+        blob = to_blob(stored.run)
+        self._blobs.updateValue((stored.id,), (blob,))
+        self._shelf.put(stored.id, blob)
+        return RunEntry(
+            stored.id,
+            stored.slice.width,
+            stored.slice.number,
+            stored.rows,
+            stored.earliest,
+            stored.end,
+            len(blob),
+            blob_checksum(blob),
+        )
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
         run = self._shelf.get(

@@ -20,7 +20,7 @@ from watersmeet.plan.layout import OperatorLayout
 from watersmeet.plan.progressive import Policy
 
 # Of a full memory, one part in so many is made free.
-_FLUSH_PARTS = 16
+_FLUSH_PARTS = 4
 
 
 @dataclass
@@ -65,6 +65,7 @@ class ProgressiveBucket:
     received: tuple[int, int] = (0, 0)
     finished: bool = False
     counts: Counts = field(default_factory=lambda: Counts([0, 0], [0, 0]))
+    _remembered: tuple[int, ...] = ()
 
     @classmethod
     def from_plan(
@@ -124,7 +125,14 @@ class ProgressiveBucket:
         if all(self.join.books.complete) and not self.finished:
             yield from self.join.finish()
             self.finished = True
+            self.store.drop_all()
         self.store.compact()
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is something new to remember."""
+        ended = self.join.books.complete
+        return (self.join.clock, self.finished, *ended) != self._remembered
 
     def take_counts(self) -> Counts:
         """The counts, starting anew."""
@@ -147,6 +155,9 @@ class ProgressiveBucket:
         join.books, join.histories = progress.books, progress.histories
         join.clock, join.last_tag = progress.clock, progress.tag
         self.received, self.finished = progress.received, progress.finished
+        self._remembered = (join.clock, self.finished, *join.books.complete)
+        if self.finished:
+            return
         for disk, windows in zip(join.disk, self.store.disk, strict=True):
             for runs, window in zip(disk, windows, strict=True):
                 # In the order in which they were written or merged, which matching runs have in common.

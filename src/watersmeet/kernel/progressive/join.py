@@ -4,7 +4,7 @@
     flush    memory is full: some rows go to disk as sorted runs
     idle     nothing arrives: rows in memory meet the other's on disk      md, a scan
              or both sides' runs of a partition are merged                 dd, a merge
-    finish   all has come: everything goes to disk, and all is merged      clean-up
+    finish   all has come: whatever has not met meets                      clean-up
 
 Results leave as they are found. Every step may be followed by any other, and a pair is reported once.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from watersmeet.kernel.progressive.books import Books
@@ -32,8 +33,7 @@ class ProgressiveJoin:
         partitions: How many parts the keys are split into.
         capacity: How many rows memory holds.
         flush_rows: How many have to go when it is full.
-        fan_in: How many runs of a side are merged at a time in silence.
-        final_fan_in: And at the end, when all memory is free.
+        fan_in: How many runs of a side are merged at a time.
         clock: The last tick.
         books: What is where.
         disk: Runs on disk, by side and partition.
@@ -47,7 +47,6 @@ class ProgressiveJoin:
     capacity: int
     flush_rows: int
     fan_in: int = 2
-    final_fan_in: int = 64
     clock: int = 0
     books: Books = field(init=False)
     disk: tuple[list[list[DiskRun]], ...] = field(init=False)
@@ -104,14 +103,20 @@ class ProgressiveJoin:
         self.books.complete[side] = True
 
     def finish(self) -> Iterator[Any]:
-        """All has come: find what is left."""
-        for side in (0, 1):
-            self.complete(side)
-            for partition, rows in enumerate(self.books.memory[side].tolist()):
-                if rows:
-                    self._evict(Flush(side, partition, rows))
-        for partition in range(self.partitions):
-            yield from self.merge(partition, self.final_fan_in)
+        """All has come: find what is left. Nothing is merged or moved, for nothing comes after it."""
+        for partition, history in enumerate(self.histories):
+            memory = [
+                [DiskRun(self._new_tag(), *run) for run in self.store.resident(side, partition)]
+                for side in (0, 1)
+            ]
+            resident = [{run.tag for run in runs} for runs in memory]
+            first, second = ([*self.disk[side][partition], *memory[side]] for side in (0, 1))
+            self.store.read([*first, *second])
+            for one, other in product(first, second):
+                # What both have in memory has met there.
+                met = one.tag in resident[0] and other.tag in resident[1]
+                if not met and (one.tag, other.tag) not in history.matched:
+                    yield from self.store.join(partition, one, other, history)
 
     def merge(self, partition: int, fan_in: int) -> Iterator[Any]:
         """Join what both sides have on disk of a partition."""

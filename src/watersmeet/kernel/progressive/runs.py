@@ -64,14 +64,14 @@ class RunStore:
         columns: How many columns each side stores, without the ticks.
         bits: Leading bits of a hash that say which partition a row is of.
         new_id: Names for new runs.
-        put_away: Called with a run that has left memory; returns one that is not held in memory.
+        put_away: Called with a side and a run of it that has left memory; returns one that is not held there.
     """
 
     pairs: MultiwayJoin
     columns: tuple[int, int]
     bits: int
     new_id: Callable[[], str]
-    put_away: Callable[[StoredRun], StoredRun] = lambda stored: stored
+    put_away: Callable[[int, StoredRun], StoredRun] = lambda _side, stored: stored
     memory: tuple[list[Window], list[Window]] = field(init=False)
     disk: tuple[list[Window], list[Window]] = field(init=False)
     _unseen: Unseen = field(init=False)
@@ -102,6 +102,10 @@ class RunStore:
             ticked = with_ticks(mine, np.full(len(mine), tick), np.full(len(mine), NEVER))
             fresh[partition] = self.memory[side][partition].keep(ticked)
         return counts, self._meeting(side, fresh)
+
+    def resident(self, side: int, partition: int) -> list[tuple[int, StoredRun]]:
+        """What is in memory of a partition."""
+        return [(stored.rows, stored) for stored in self.memory[side][partition].runs]
 
     def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[StoredRun, Any]:
         """Write the oldest runs of a partition in memory as one, until enough rows have gone."""
@@ -138,6 +142,11 @@ class RunStore:
         self.disk[side][partition].take_out(handles)
         return self._to_disk(side, partition, rows)
 
+    def drop_all(self) -> None:
+        """Forget every row."""
+        for window in self.windows:
+            window.take_out(list(window.runs))
+
     def compact(self) -> None:
         """Merge small runs in memory."""
         for side in (0, 1):
@@ -158,7 +167,7 @@ class RunStore:
     def _to_disk(self, side: int, partition: int, rows: Rows) -> StoredRun:
         window = self.disk[side][partition]
         stored = window.keep(rows)
-        return window.swap(stored, self.put_away(stored))
+        return window.swap(stored, self.put_away(side, stored))
 
     def _partitions(self, hashes: Any) -> Any:
         return (

@@ -33,6 +33,9 @@ class Store(Protocol):
         Returns how many each partition got, and their pairs with rows of the other side in memory.
         """
 
+    def resident(self, side: int, partition: int) -> Sequence[tuple[int, Any]]:
+        """What is in memory of a partition, as runs: their rows and handles."""
+
     def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[Any, Any]:
         """Write the oldest rows of a partition in memory as a run; returns its handle and when they came."""
 

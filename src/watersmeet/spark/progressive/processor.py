@@ -8,17 +8,19 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from watersmeet.cost.progressive import recent_volume
 from watersmeet.kernel.progressive.bucket import ProgressiveBucket
 from watersmeet.kernel.progressive.runs import TICKS
 from watersmeet.kernel.results import Results
-from watersmeet.optimize.progressive.policies import policy
 from watersmeet.spark.blobs import limited, unpack
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.output import output_of
 from watersmeet.spark.processor import Stopwatch, bucket_state, function_metrics, grouped_blobs, keep_ledger
 from watersmeet.spark.progressive.budget import refuse_large_batch
 from watersmeet.spark.progressive.control import CONTROL
+from watersmeet.spark.progressive.plain import new_bucket
 from watersmeet.spark.state import BucketState
 from watersmeet.spark.task import JoinTask
 
@@ -43,7 +45,7 @@ class ProgressiveProcessor:
         self._blobs = blobs
         self._output = output_of(task)
         self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
-        self._schemas = [pa_schema(spec.kept) for spec in task.inputs]
+        self._schemas = [pa.schema([*spec.kept, *TICKS]) for spec in task.inputs]
         del handle
 
     def rows(self, key: Any, frames: Iterator[pd.DataFrame], _timers: Any) -> Iterator[pd.DataFrame]:
@@ -89,16 +91,8 @@ class ProgressiveProcessor:
         yield from watch.over(bucket.on_batch(recent_volume))
 
     def _open(self, state: BucketState) -> ProgressiveBucket:
-        task, bounded = self._task, self._bounded
-        bucket = ProgressiveBucket.from_plan(
-            task.plan,
-            task.operator,
-            task.layout,
-            policy(bounded.algorithm),
-            bounded.bucket_bytes(task.plan.buckets),
-            bounded.bits,
-            lambda: uuid.uuid4().hex,
-        )
+        bucket = new_bucket(self._task, lambda: uuid.uuid4().hex)
+        bucket.store.put_away = lambda side, stored: state.put_away(stored, self._schemas[side])
         state.load(bucket, self._schemas)
         if state.manifest.progress is not None:
             bucket.restore(state.manifest.progress)
@@ -107,8 +101,11 @@ class ProgressiveProcessor:
     def _close(
         self, state: BucketState, bucket: ProgressiveBucket, watch: Stopwatch
     ) -> dict[str, int | None]:
-        state.manifest.progress = bucket.remember()
-        state.save(bucket, self._task.identity)
+        if bucket.changed:
+            state.manifest.progress = bucket.remember()
+            state.save(bucket, self._task.identity)
+        # Runs on disk are looked into now and then only.
+        state.close_others({stored.id for some in bucket.store.memory for w in some for stored in w.runs})
         counts = bucket.take_counts()
         books = bucket.join.books
         values: dict[str, int | None] = {
@@ -127,13 +124,6 @@ class ProgressiveProcessor:
                 f"state_bytes_{side}": sum(entry.length for entry in entries),
             }
         return values
-
-
-def pa_schema(kept: Any) -> Any:
-    """The stored columns with their ticks."""
-    for field in TICKS:
-        kept = kept.append(field)
-    return kept
 
 
 PROCESSOR = ProgressiveProcessor
