@@ -51,6 +51,45 @@ class Found:
     pairs: tuple[Any, Any] | None = None
 
 
+# What a table of rows in memory has a line for; rows that have left it are in no partition.
+_KEY, _NUMBER, _CAME, _PARTITION = range(4)
+_GONE = -1
+
+
+@dataclass(slots=True)
+class _Memory:
+    """Rows of one side in memory, in the order they came, with gaps where some have left."""
+
+    table: Any = field(default_factory=lambda: np.empty((4, 0), np.int64))
+    used: int = 0
+
+    def add(self, rows: KeyRows, partitions: Any, tick: int) -> None:
+        """Rows come."""
+        if self.used + len(rows) > self.table.shape[1]:
+            staying = self.table[:, : self.used][:, self.table[_PARTITION, : self.used] != _GONE]
+            self.used = staying.shape[1]
+            self.table = np.empty((4, 2 * (self.used + len(rows))), np.int64)
+            self.table[:, : self.used] = staying
+        new = slice(self.used, self.used + len(rows))
+        for line, values in enumerate((rows.keys, rows.numbers, tick, partitions)):
+            self.table[line, new] = values
+        self.used = new.stop
+
+    def find(self, partition: int, after: int = -1) -> Any:
+        """Where rows of a partition are that came after a tick, the oldest first."""
+        first = int(np.searchsorted(self.table[_CAME, : self.used], after, side="right"))
+        return first + np.flatnonzero(self.table[_PARTITION, first : self.used] == partition)
+
+    def get(self, places: Any) -> Kept:
+        """The rows at some places."""
+        keys, numbers, came = self.table[:_PARTITION, places]
+        return Kept(KeyRows(keys, numbers), came, np.full(len(keys), NEVER))
+
+    def remove(self, places: Any) -> None:
+        """They leave."""
+        self.table[_PARTITION, places] = _GONE
+
+
 @dataclass(slots=True)
 class SimulatedStore:
     """Where the rows of a simulated join are.
@@ -60,7 +99,7 @@ class SimulatedStore:
         keys: How many keys there are.
         page_rows: Rows on a page.
         times: What a page takes.
-        counting: Count results in memory without naming their rows, which is much faster.
+        counting: Count results without naming their rows, which is much faster.
         spent: Seconds the disk has worked.
     """
 
@@ -70,100 +109,95 @@ class SimulatedStore:
     times: PageTimes = field(default_factory=PageTimes)
     counting: bool = False
     spent: float = 0.0
-    _memory: list[list[Kept]] = field(init=False)
-    # Rows that came since anybody asked for partitions, by side, each block with its tick.
-    _lately: tuple[list[tuple[KeyRows, int]], ...] = field(default_factory=lambda: ([], []))
+    _memory: tuple[_Memory, _Memory] = field(default_factory=lambda: (_Memory(), _Memory()))
+    # How many rows in memory a key has, by side; runs that are being merged; what one of them was found to
+    # have with those of the other side.
     _having: Any = field(init=False)
-    _reading: list[DiskRun] = field(default_factory=list)
+    _reading: Sequence[DiskRun] = ()
     _ahead: dict[tuple[int, int], Found] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Nothing has come yet."""
-        self._memory = [[_together([]) for _ in range(self.partitions)] for _ in (0, 1)]
         self._having = np.zeros((2, self.keys), np.int64)
 
     def arrive(self, side: int, rows: KeyRows, tick: int) -> tuple[Any, Iterator[Found]]:
         """Take new rows into memory, and pair them with rows of the other side there."""
-        self._lately[side].append((rows, tick))
+        partitions = rows.keys % self.partitions
+        self._memory[side].add(rows, partitions, tick)
         np.add.at(self._having[side], rows.keys, 1)
-        return np.bincount(rows.keys % self.partitions, minlength=self.partitions), self._met(side, rows)
+        return np.bincount(partitions, minlength=self.partitions), self._meet(side, rows, partitions)
+
+    def resident(self, side: int, partition: int) -> list[tuple[int, Kept]]:
+        """What is in memory of a partition."""
+        memory = self._memory[side]
+        places = memory.find(partition)
+        return [(len(places), memory.get(places))] if len(places) else []
 
     def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[Kept, Any]:
         """Write the oldest rows of a partition as a run."""
-        kept = self._in_memory(side, partition)
-        going = kept[:count]
-        self._memory[side][partition] = kept[count:]
+        memory = self._memory[side]
+        places = memory.find(partition)[:count]
+        going = memory.get(places)
+        memory.remove(places)
         np.subtract.at(self._having[side], going.rows.keys, 1)
-        self.spent += md_seconds(self._on_pages(len(going.came)), self.times)
-        left = np.full(len(going.came), tick)
-        return _sorted(Kept(going.rows, going.came, left)), going.came
+        self.spent += self._scan_seconds(len(places))
+        return _sorted(Kept(going.rows, going.came, np.full(len(places), tick))), going.came
 
     def scan(
         self, side: int, partition: int, disk: Sequence[DiskRun], _tick: int, history: History
     ) -> Iterator[Found]:
         """Unseen pairs of a side's rows in memory with runs of the other side."""
-        mine = self._in_memory(side, partition)
-        # Older rows have met all that was on disk at the last scan, and in memory all that went there since.
-        mine = mine[mine.came > max(history.scans[side], default=-1)]
+        memory = self._memory[side]
+        # Older rows met all that was on disk in the last scan, and all that has gone there since in memory.
+        mine = memory.get(memory.find(partition, after=max(history.scans[side], default=-1)))
         for run, found in zip(disk, self._unseen(side, mine, disk, history), strict=True):
-            self.spent += md_seconds(self._on_pages(run.rows), self.times)
+            self.spent += self._scan_seconds(run.rows)
             if found.count:
                 yield found
 
     def read(self, runs: Sequence[DiskRun]) -> None:
         """Pages of several runs are read by turns, so the arm moves for each."""
-        self.spent += sum(self._on_pages(run.rows).pages for run in runs) * self.times.random
-        self._reading = list(runs)
+        self.spent += sum(self._pages(run.rows) for run in runs) * self.times.random
+        self._reading, self._ahead = runs, {}
 
     def join(self, _partition: int, one: DiskRun, other: DiskRun, history: History) -> Iterator[Found]:
         """Unseen pairs of two runs.
 
-        A run is joined with all those it will be asked about at once: there may be hundreds on each side.
+        There may be hundreds on each side, so a run is joined at once with all it will be asked about.
         """
-        if (one.tag, other.tag) not in self._ahead:
-            # The second side's runs were read last, so these are all that follow.
-            following = self._reading[[run.tag for run in self._reading].index(other.tag) :]
-            wanted = [run for run in following if (one.tag, run.tag) not in history.matched]
-            found = self._unseen(0, one.handle, wanted, history)
-            self._ahead = {(one.tag, run.tag): some for run, some in zip(wanted, found, strict=True)}
-        if self._ahead[one.tag, other.tag].count:
-            yield self._ahead[one.tag, other.tag]
+        found = self._ahead.get((one.tag, other.tag))
+        if found is None:
+            # The second side's runs were read last, so these are all that follow; or it is in memory.
+            tags = [run.tag for run in self._reading]
+            following = self._reading[tags.index(other.tag) :] if other.tag in tags else [other]
+            others = [run for run in following if (one.tag, run.tag) not in history.matched]
+            every = self._unseen(0, one.handle, others, history)
+            self._ahead = {(one.tag, run.tag): some for run, some in zip(others, every, strict=True)}
+            found = self._ahead[one.tag, other.tag]
+        if found.count:
+            yield found
 
     def merge(self, _side: int, _partition: int, runs: Sequence[DiskRun]) -> Kept:
         """One run in place of several."""
         merged = _sorted(_together([run.handle for run in runs]))
-        self.spent += self._on_pages(len(merged.came)).pages * self.times.random
+        self.spent += self._pages(len(merged.came)) * self.times.random
         return merged
 
-    def _on_pages(self, rows: int) -> DiskPart:
-        return DiskPart(min(rows, 1), -(-rows // self.page_rows))
+    def _pages(self, rows: int) -> int:
+        return -(-rows // self.page_rows)
 
-    def _met(self, side: int, rows: KeyRows) -> Iterator[Found]:
+    def _scan_seconds(self, rows: int) -> float:
+        return md_seconds(DiskPart(min(rows, 1), self._pages(rows)), self.times)
+
+    def _meet(self, side: int, rows: KeyRows, partitions: Any) -> Iterator[Found]:
         if self.counting:
             yield Found(int(self._having[1 - side, rows.keys].sum()))
             return
-        for partition in np.unique(rows.keys % self.partitions).tolist():
-            mine = rows[rows.keys % self.partitions == partition]
-            theirs = self._in_memory(1 - side, partition).rows
+        memory = self._memory[1 - side]
+        for partition in np.unique(partitions).tolist():
+            mine, theirs = rows[partitions == partition], memory.get(memory.find(partition)).rows
             one, other = _matches(mine.keys, theirs.keys, self.keys)
             yield Found(len(one), _by_side(side, mine.numbers[one], theirs.numbers[other]))
-
-    def _in_memory(self, side: int, partition: int) -> Kept:
-        lately = self._lately[side]
-        if lately:
-            rows, ticks = zip(*lately, strict=True)
-            came = np.repeat(ticks, [len(some) for some in rows])
-            keys, numbers = (
-                np.concatenate([getattr(some, name) for some in rows]) for name in ("keys", "numbers")
-            )
-            everything = Kept(KeyRows(keys, numbers), came, np.full(len(keys), NEVER))
-            homes = keys % self.partitions
-            order = np.argsort(homes, kind="stable")
-            ends = np.cumsum(np.bincount(homes, minlength=self.partitions))
-            for home, some in enumerate(np.split(order, ends[:-1])):
-                self._memory[side][home] = _together([self._memory[side][home], everything[some]])
-            lately.clear()
-        return self._memory[side][partition]
 
     def _unseen(self, side: int, mine: Kept, runs: Sequence[DiskRun], history: History) -> Iterator[Found]:
         """Pairs of a side's rows with each of some runs of the other that nobody has found."""
@@ -175,6 +209,9 @@ class SimulatedStore:
         )
         one, other = one[new], other[new]
         ends = np.searchsorted(other, np.cumsum([run.rows for run in runs])).tolist()
+        if self.counting:
+            yield from (Found(end - begin) for begin, end in pairwise([0, *ends]))
+            return
         pairs = _by_side(side, mine.rows.numbers[one], theirs.rows.numbers[other])
         for begin, end in pairwise([0, *ends]):
             yield Found(end - begin, (pairs[0][begin:end], pairs[1][begin:end]))
