@@ -19,7 +19,7 @@ DATA ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic real clean
+.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic bench-progressive real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,9 @@ bench-planning: setup ## Time the planner, and compare its predictions with a ru
 
 bench-generic: setup ## Measure joins on a Python function: one core and two, and other ways to run them
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.generic $(ARGS)
+
+bench-progressive: setup ## Measure joins of relations larger than memory: early results, and memory
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.progressive $(ARGS)
 
 bench-sites: setup ## Measure what joins between sites send: semijoins, and plans per value
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.sites $(ARGS)

@@ -59,7 +59,7 @@ def columns_of(rows: Sequence[Row]) -> Rows:
 def result_blocks(rows: int) -> Iterator[None]:
     """Results leave in blocks of this many, so that small inputs fill several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "block_rows", lambda _runs: rows)
+        patch.setattr(search, "block_rows", lambda *_: rows)
         yield
 
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from watersmeet.cost.forecast import forecast
 from watersmeet.optimize.choose import choose_plan
+from watersmeet.optimize.planning import Planning
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.function import predicate
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import Window
+from watersmeet.query.window import UNBOUNDED, Window
+from watersmeet.stats.given import statistics
 
 MINUTE = timedelta(minutes=1)
 COLUMNS = tuple(
@@ -213,3 +216,19 @@ PLANS: dict[str, tuple[dict[str, Window], list[Any], list[str], str]] = {
 def test_golden_plans(name: str) -> None:
     windows, on, select, text = PLANS[name]
     assert explained(windows, on, select) == dedent(text).strip("\n")
+
+
+def test_a_join_in_bounded_memory() -> None:
+    columns = (Column("k", "bigint"), Column("ts", "timestamp"))
+    streams = [Stream(name, columns, "ts", UNBOUNDED) for name in ("a", "b")]
+    query = join_query(streams, "k", None, "inner", ColumnsOnly(), memory=512_000_000)
+    plan = choose_plan(query, planning=Planning(progressive="xjoin", tick_s=2.5))
+    assert explain(plan).splitlines()[-5:] == [
+        "  8 buckets by hash of the key, 32 partitions in all",
+        "memory of an executor: 512 MB, of which 256 MB for rows that wait",
+        "  xjoin: the largest partition goes to disk; the largest in memory is looked for there",
+        "  when nothing arrives for 2.5 s, what is on disk is joined",
+        "  first result not known without rates and keys; all results after the streams have ended",
+    ]
+    known = statistics({"a": {"rate": 100, "distinct": 10_000}, "b": {"rate": 25, "distinct": 10_000}})
+    assert "first result after 2 s" in explain(plan, forecast(plan, known, "probes"))

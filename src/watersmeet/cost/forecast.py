@@ -12,6 +12,7 @@ of time: rate * (T + lateness + batch). Windows leave in whole slices, which add
 from __future__ import annotations
 
 from watersmeet.cost.orders import order_problem
+from watersmeet.cost.progressive import first_result_seconds
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.visit import COST_MODELS
 from watersmeet.plan import Operator, Plan, ProbePath, Source
@@ -66,7 +67,15 @@ def forecast(plan: Plan, statistics: Statistics, model: str = "probes") -> Forec
         bool(plan.counted(plan.root)),
         batch,
         tuple(_function(sizes, c) for c in plan.query.conditions if c.function is not None),
+        _first_result(sizes) if plan.endless else None,
     )
+
+
+def _first_result(sizes: Sizes) -> float | None:
+    """When the first two rows are expected to have met."""
+    rates, match = [sizes.rate(stream) for stream in (0, 1)], sizes.match((0, 1))
+    known = all(rate.is_known and rate.number > 0 for rate in rates) and match.is_known and match.number > 0
+    return first_result_seconds([rate.number for rate in rates], 1 / match.number) if known else None
 
 
 def _function(sizes: Sizes, condition: Condition) -> FunctionForecast:

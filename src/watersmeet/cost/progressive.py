@@ -134,6 +134,18 @@ def expected_results(memory: Table, arriving: Table, arrivals: int, values: floa
     return arrivals / values * (eta(memory, arriving) + arrivals * meeting)
 
 
+def first_result_seconds(rates: Sequence[float], values: float) -> float:
+    """When the first result of two streams is expected: by then one pair of rows has met.
+
+    After t seconds there are `rates[0] * t * rates[1] * t` pairs, of which one in `values` matches.
+
+    >>> first_result_seconds([100, 25], values=10_000)
+    2.0
+    """
+    _refuse_unless(min(rates) > 0 and values > 0, "rate of arrivals", f"they are {list(rates)}.")
+    return math.sqrt(values / math.prod(rates))
+
+
 def md_seconds(disk: DiskPart, times: PageTimes) -> float:
     """Time of an md-task (Sect. 5.3): scanning the disk part, one move of the arm per run.
 

@@ -26,7 +26,7 @@ from watersmeet.kernel.results import Results, fetch
 from watersmeet.kernel.route import Routes
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sampling import PathPlanner, sample_windows
-from watersmeet.kernel.search import Search
+from watersmeet.kernel.search import BLOCK_BYTES, Search
 from watersmeet.kernel.slicing import Slicing
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan, ProbePath, Source
@@ -59,6 +59,7 @@ class MultiwayJoin:
         watermark: Every row still to come has a later time.
         planner: Chooses paths by what the windows hold; None keeps to those of the plan.
         slicing: Says which rows are stored here; None stores all that come.
+        block_bytes: What a block of results may take per input.
     """
 
     windows: list[Window]
@@ -69,6 +70,7 @@ class MultiwayJoin:
     watermark: int = _NO_WATERMARK
     planner: PathPlanner | None = None
     slicing: Slicing | None = None
+    block_bytes: int = BLOCK_BYTES
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -153,7 +155,9 @@ class MultiwayJoin:
             rows_visible = [sum(stored.rows for stored in runs) for runs in visible]
             look = partial(sample_windows, visible, self.routes.scanned)
             path = self.planner.path(part, rows_visible, look)
-        search = Search(self.routes.along(path), visible, [window.length for window in self.windows])
+        search = Search(
+            self.routes.along(path), visible, [window.length for window in self.windows], self.block_bytes
+        )
         for rows in search.combinations():
             self.counts.results += len(rows)
             yield from fetch(rows, self.leaving)

@@ -28,7 +28,7 @@ _ROW_MASK = (1 << ROW_BITS) - 1
 
 # Combinations are found in blocks of about this many bytes per input and at most this many rows: large enough
 # to be cheap per row, small enough to stay in the cache.
-_BLOCK_BYTES = 1 << 26
+BLOCK_BYTES = 1 << 26
 _BLOCK_ROWS = 1 << 16
 
 
@@ -90,6 +90,7 @@ class Search:
         route: How to go about it.
         visible: Per input the runs that may be looked into.
         lengths: Per input the longest life of a row.
+        block_bytes: What a block of combinations may take per input.
         examined: How many candidates were looked at so far.
         lookups: How many times a key was looked for in a run so far.
     """
@@ -97,6 +98,7 @@ class Search:
     route: Route
     visible: Sequence[Sequence[StoredRun]]
     lengths: Sequence[int]
+    block_bytes: int = BLOCK_BYTES
     examined: int = 0
     lookups: int = 0
 
@@ -130,7 +132,7 @@ class Search:
         scanned = np.array([part in self.route.scanned for part in inputs], np.int64)
         lengths = np.array([self.lengths[part] for part in inputs], np.int64)
         # Filled over all heads, since a block has its price however few combinations it holds.
-        found = np.empty((block_rows([*leading, *reach.runs]), len(inputs) + 3), np.int64)
+        found = np.empty((block_rows([*leading, *reach.runs], self.block_bytes), len(inputs) + 3), np.int64)
         filled = 0
         for head, (chosen, bounds) in enumerate(zip(reach.chosen, reach.bounds, strict=True)):
             cursor = new_cursor(len(inputs))
@@ -189,7 +191,7 @@ def _mask(condition: Condition, rows: Combinations) -> Any:
         return np.concatenate([_mask(condition, part) for part in halves])
 
 
-def block_rows(runs: Sequence[Run]) -> int:
+def block_rows(runs: Sequence[Run], most_bytes: int) -> int:
     """How many combinations of these runs make a block."""
     widest = max(run.row_bytes for run in runs)
-    return int(min(_BLOCK_ROWS, max(1, _BLOCK_BYTES // max(1, widest))))
+    return int(min(_BLOCK_ROWS, max(1, most_bytes // max(1, widest))))

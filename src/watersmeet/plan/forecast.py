@@ -74,6 +74,7 @@ class Forecast:
         waits: Whether results leave only then; otherwise they leave with their last row.
         functions: What is known about Python functions.
         batch: Seconds of event time a batch spans.
+        first_result_s: Seconds until the first result of a join without windows; None if that is not known.
     """
 
     operators: tuple[OperatorForecast, ...]
@@ -86,3 +87,4 @@ class Forecast:
     waits: bool
     batch: Figure
     functions: tuple[FunctionForecast, ...] = ()
+    first_result_s: float | None = None

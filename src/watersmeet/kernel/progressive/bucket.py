@@ -21,6 +21,9 @@ from watersmeet.plan.progressive import Policy
 
 # Of a full memory, one part in so many is made free.
 _FLUSH_PARTS = 4
+# And a block of results takes one part of it in so many, but not less than so many bytes.
+_BLOCK_PARTS = 8
+_LEAST_BLOCK = 1 << 16
 
 
 @dataclass
@@ -80,6 +83,8 @@ class ProgressiveBucket:
     ) -> ProgressiveBucket:
         """An empty bucket for an operator of a plan."""
         pairs = MultiwayJoin.from_plan(plan, operator, layout, new_id)
+        # Results leave in blocks that are small against the memory: Spark copies each of them a few times.
+        pairs.block_bytes = max(_LEAST_BLOCK, budget // _BLOCK_PARTS)
         first, second = (len(spec.stored) for spec in layout.inputs)
         store = RunStore(pairs, (first, second), bits, new_id)
         return cls(ProgressiveJoin(store, policy, 1 << bits, 1, 1), store, budget)

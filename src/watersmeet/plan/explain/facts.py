@@ -80,6 +80,18 @@ class FunctionFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryFacts:
+    """How a join keeps to its memory; `first` is when its first result is expected, seconds."""
+
+    budget: int
+    rows: int
+    algorithm: str
+    partitions: int
+    silence: float
+    first: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A whole plan."""
 
@@ -91,6 +103,7 @@ class Explanation:
     deployed: tuple[PathFacts, ...]
     buckets: int
     slices: int
+    memory: MemoryFacts | None
     waits: bool
     adaptive: bool
     tree: Choice | None
@@ -125,6 +138,7 @@ def explanation(
         _deployed(plan) if len(tree) > 1 else (),
         plan.buckets,
         plan.slices,
+        _memory(plan, forecast),
         bool(plan.counted(plan.root)),
         plan.adaptive,
         chosen.get("the tree of operators"),
@@ -132,6 +146,20 @@ def explanation(
         forecast,
         measured,
         verbose,
+    )
+
+
+def _memory(plan: Plan, forecast: Forecast | None) -> MemoryFacts | None:
+    if plan.bounded is None or not plan.endless:
+        return None
+    bounded = plan.bounded
+    return MemoryFacts(
+        bounded.memory,
+        bounded.memory // 2,
+        bounded.algorithm,
+        plan.buckets << bounded.bits,
+        bounded.tick_s,
+        None if forecast is None else forecast.first_result_s,
     )
 
 

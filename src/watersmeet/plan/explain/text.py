@@ -9,15 +9,25 @@ from watersmeet.plan.explain.facts import (
     Explanation,
     FunctionFacts,
     InputFacts,
+    MemoryFacts,
     OperatorFacts,
     PathFacts,
 )
 from watersmeet.plan.explain.measured import measured_lines
-from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds
+from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds, size
 from watersmeet.plan.forecast import Forecast
 
 # From here on a reader should know that few rows make many.
 _MANY_RESULTS = 10
+
+# What a progressive join does with rows that do not fit, and with time that is left.
+_POLICIES = {
+    "rpj": "rows least likely to find partners go to disk; the task with most new results per second is done",
+    "rpj-md": "rows least likely to find partners go to disk; rows in memory are looked for there",
+    "rpj-dd": "rows least likely to find partners go to disk; what is there is merged",
+    "xjoin": "the largest partition goes to disk; the largest in memory is looked for there",
+    "hmj": "large partitions with sides of like size go to disk; one after the other is merged there",
+}
 
 
 def as_text(facts: Explanation) -> str:
@@ -140,9 +150,21 @@ def _storage(facts: Explanation) -> Iterator[str]:
     between = "no intermediate result stored"
     if len(facts.operators) > 1:
         between = "results of one operator stored in the next"
+    if facts.memory is not None:
+        yield from _memory(facts.memory, facts.buckets)
+        return
     yield f"  {facts.buckets} buckets {spread}, windows cut into {facts.slices} slices, {between}"
     if facts.waits:
         yield "  rows wait for the watermark, since windows of rows are known only then"
+
+
+def _memory(memory: MemoryFacts, buckets: int) -> Iterator[str]:
+    yield f"  {buckets} buckets by hash of the key, {memory.partitions} partitions in all"
+    yield f"memory of an executor: {size(memory.budget)}, of which {size(memory.rows)} for rows that wait"
+    yield f"  {memory.algorithm}: {_POLICIES[memory.algorithm]}"
+    yield f"  when nothing arrives for {number(memory.silence)} s, what is on disk is joined"
+    first = "not known without rates and keys" if memory.first is None else f"after {number(memory.first)} s"
+    yield f"  first result {first}; all results after the streams have ended"
 
 
 def _function(function: FunctionFacts) -> str:

@@ -14,6 +14,7 @@ from watersmeet.cost.progressive import recent_volume
 from watersmeet.kernel.progressive.bucket import ProgressiveBucket
 from watersmeet.kernel.progressive.runs import TICKS
 from watersmeet.kernel.results import Results
+from watersmeet.spark.allocator import return_freed_memory
 from watersmeet.spark.blobs import limited, unpack
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.output import output_of
@@ -64,6 +65,8 @@ class ProgressiveProcessor:
         for block in self._joined(bucket, blobs, signals, watch):
             yield arrow_frame(self._output.results(block))
         values = self._close(state, bucket, watch)
+        del state, bucket
+        return_freed_memory()
         yield arrow_frame(self._output.metrics(values))
 
     def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:

@@ -1,0 +1,1 @@
+"""The progressive benchmark: two relations larger than memory arrive with silences between."""
