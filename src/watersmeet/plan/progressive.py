@@ -57,6 +57,11 @@ class Bounded:
         return self.memory // 2 // there
 
     @property
+    def chunk_bytes(self) -> int:
+        """How many bytes of rows are packed at a time."""
+        return max(1 << 18, self.memory // 128)
+
+    @property
     def silence_s(self) -> float:
         """How long a bucket works on what is on disk in one batch; arrivals wait as long."""
         return self.tick_s / 4

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watersmeet.query import Stream
+from watersmeet.spark.allocator import return_freed_memory
 from watersmeet.spark.blobs import PACKED_SCHEMA, PackedRows
 from watersmeet.spark.task import CLOCK, InputTask, JoinTask
 
@@ -62,7 +63,9 @@ def pack(
     stream = task.plan.query.streams[spec.stream]
     report = Report(number)
     packed = PackedRows()
-    for chunk in _chunks(batches):
+    bounded = task.plan.bounded
+    most_bytes = _CHUNK_BYTES if bounded is None else bounded.chunk_bytes
+    for chunk in _chunks(batches, most_bytes):
         timely, usable = _usable(chunk, spec, _latest(stream), report)
         if spec.clock is not None and len(timely):
             packed.add_rows(task.labels, spec.clock, _times(timely), CLOCK)
@@ -75,6 +78,8 @@ def pack(
     if heartbeat or report.rows:
         packed.add(task.ledger, number, report.to_bytes())
         yield _with_newest(packed, report)
+    if bounded is not None:
+        return_freed_memory()
 
 
 def _with_newest(packed: PackedRows, report: Report) -> pa.RecordBatch:
@@ -83,12 +88,12 @@ def _with_newest(packed: PackedRows, report: Report) -> pa.RecordBatch:
     return batch.append_column(NEWEST, newest)
 
 
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _chunks(batches: Iterator[pa.RecordBatch], most_bytes: int = _CHUNK_BYTES) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
-        for piece in _pieces(batch):
-            if rows + piece.num_rows > _CHUNK_ROWS or size + piece.nbytes > _CHUNK_BYTES:
+        for piece in _pieces(batch, most_bytes):
+            if rows + piece.num_rows > _CHUNK_ROWS or size + piece.nbytes > most_bytes:
                 yield from _together(waiting)
                 waiting, rows, size = [], 0, 0
             waiting.append(piece)
@@ -97,9 +102,9 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from _together(waiting)
 
 
-def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
     """A batch in parts of equal rows, as many as its bytes ask for; none for an empty one."""
-    parts = -(-batch.nbytes // _CHUNK_BYTES) or 1
+    parts = -(-batch.nbytes // most_bytes) or 1
     rows = batch.num_rows // parts or 1
     for first in range(0, batch.num_rows, rows):
         yield batch.slice(first, rows)
