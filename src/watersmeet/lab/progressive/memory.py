@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_EVERY_SECONDS = 0.1
+_EVERY_SECONDS = 0.2
 _DAEMONS = {b"watersmeet.spark.daemon", b"pyspark.daemon"}
 
 
@@ -28,16 +28,20 @@ def usage() -> Usage:
         with contextlib.suppress(OSError):
             program, *arguments = (folder / "cmdline").read_bytes().split(b"\0")
             if program.endswith(b"java"):
-                java += _anonymous(folder)
+                java += _line(folder / "status", "RssAnon:")
             elif _DAEMONS.intersection(arguments):
-                workers += _anonymous(folder)
+                workers += _shared(folder)
     return Usage(workers, java)
 
 
-def _anonymous(folder: Path) -> int:
-    """What workers share with the process they were forked from counts once, in equal parts."""
-    for line in (folder / "smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss_Anon:"):
+def _shared(folder: Path) -> int:
+    """Of what workers share with the process they were forked from, each counts its part."""
+    return _line(folder / "smaps_rollup", "Pss_Anon:")
+
+
+def _line(file: Path, name: str) -> int:
+    for line in file.read_text().splitlines():
+        if line.startswith(name):
             return int(line.split()[1]) * 1024
     return 0
 
