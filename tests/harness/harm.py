@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 
 def delete(path: Path) -> None:
     """The file is gone."""
@@ -40,3 +42,9 @@ def _flipped(content: bytes) -> bytes:
 
 
 HARMS = [delete, truncate, empty, damage, damage_in_place]
+
+
+def run_files(spark: SparkSession, query_id: str) -> list[Path]:
+    """The local files of a query's runs."""
+    scratch = Path(spark.conf.get("spark.local.dir"))
+    return [path for path in scratch.glob(f"**/watersmeet/{query_id}/*/*/*") if path.is_file()]

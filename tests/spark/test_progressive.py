@@ -4,81 +4,26 @@ Would catch: a pair lost or found twice over silence, restarts and the end; rows
 runs that are only in memory when a query stops; a join of plain inputs that differs.
 """
 
+import json
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 import watersmeet as wm
+from harness import programs
+from harness.harm import HARMS, run_files
+from harness.relations import Relations
 from watersmeet.errors import InvalidQuery, InvalidSettings
 from watersmeet.plan.progressive import Bounded
 from watersmeet.spark.progressive.budget import refuse_large_batch
-
-SCHEMA = "k string, v bigint, ts timestamp"
-START_US = 1_700_000_000_000_000
-
-
-class Relations:
-    """Two relations that arrive file by file, and what their join is."""
-
-    def __init__(self, root: Path, *, keys: int, rows: int) -> None:
-        self.root, self.keys, self.rows = root, keys, rows
-        self.random = np.random.default_rng(7)
-        self.sent: dict[str, list[int]] = {"a": [], "b": []}
-        for name in self.sent:
-            (root / name).mkdir()
-
-    def send(self, *names: str) -> None:
-        """One more file of each."""
-        for name in names:
-            first = len(self.sent[name])
-            # Some keys are frequent on one side and rare on the other.
-            drawn = self.random.random(self.rows) ** (2 if name == "a" else 0.5)
-            keys = (drawn * self.keys).astype(int)
-            self.sent[name] += keys.tolist()
-            times = START_US + 1000 * np.arange(first, first + self.rows)
-            table = pa.table(
-                {
-                    "k": pa.array([f"key {key}" for key in keys]),
-                    "v": pa.array(np.arange(first, first + self.rows)),
-                    "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
-                }
-            )
-            waiting = self.root / f"{name}.{first}"
-            pq.write_table(table, waiting)
-            waiting.rename(self.root / name / f"{first:09}.parquet")
-
-    def query(self, spark: SparkSession, *, plain: bool = False, memory: str = "1100 kB") -> wm.Query:
-        reader = spark.read.schema(SCHEMA) if plain else spark.readStream.schema(SCHEMA)
-        streams = [
-            wm.stream(name, reader.parquet(str(self.root / name)), time="ts", window=wm.UNBOUNDED)
-            for name in self.sent
-        ]
-        query = wm.join(*streams, on="k", memory=memory, buckets=4)
-        return query.plan_with(tick="0.2 seconds")
-
-    @staticmethod
-    def pairs(results: DataFrame) -> Counter[tuple[int, int]]:
-        table = results.select("a.v", "b.v").toArrow()
-        return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-    def expected(self, **most: int) -> Counter[tuple[int, int]]:
-        """All pairs, of the first rows of a stream where it says how many."""
-        by_key: dict[int, list[int]] = {}
-        for row, key in enumerate(self.sent["b"][: most.get("b")]):
-            by_key.setdefault(key, []).append(row)
-        return Counter(
-            (row, other)
-            for row, key in enumerate(self.sent["a"][: most.get("a")])
-            for other in by_key.get(key, [])
-        )
 
 
 class Found:
@@ -101,20 +46,33 @@ class Found:
         return writer.start()
 
 
-def wait_until(running: StreamingQuery, done: Callable[[], bool]) -> None:
-    for _ in range(600):
+@contextmanager
+def unwritable(folders: set[Path]) -> Iterator[None]:
+    """As on a full disk: nothing can be written there."""
+    aside = {folder: folder.with_suffix(".aside") for folder in folders}
+    for folder, other in aside.items():
+        folder.rename(other)
+        folder.write_text("not a folder")
+    yield
+    for folder, other in aside.items():
+        folder.unlink()
+        other.rename(folder)
+
+
+def wait_until(running: StreamingQuery, done: Callable[[], bool], *, fails: bool = False) -> None:
+    for _ in range(2400):
         if done():
             return
         error = running.exception()
-        if error is not None:
+        if error is not None and not fails:
             raise error
-        running.awaitTermination(0.1)
+        time.sleep(0.1)
     raise AssertionError(f"not done: {running.lastProgress}")
 
 
 @pytest.mark.slow
 def test_silence_restarts_and_the_end(spark: SparkSession, tmp_path: Path) -> None:
-    relations = Relations(tmp_path, keys=200, rows=1200)
+    relations = Relations(tmp_path)
     found = Found(tmp_path / "checkpoint")
     relations.send("a", "b")
     query = relations.query(spark)
@@ -125,9 +83,16 @@ def test_silence_restarts_and_the_end(spark: SparkSession, tmp_path: Path) -> No
     # Memory holds a part of the rows only; what is on disk is found in silence.
     wait_until(running, lambda: found.pairs == relations.expected())
     running.stop()
+    files = run_files(spark, running.id)
+    for number, file in enumerate(files):
+        HARMS[number % len(HARMS)](file)
     # Another object, as after a restart of the application.
     query = relations.query(spark)
     relations.send("b")
+    with unwritable({file.parent for file in files}):
+        running = found.start(query.to_dataframe())
+        wait_until(running, lambda: not running.isActive, fails=True)
+        assert "rows that do not fit in memory cannot be written to disk" in str(running.exception())
     running = found.start(query.to_dataframe())
     relations.send("a")
     query.finish(running, "a", timeout=120)
@@ -147,6 +112,47 @@ def test_silence_restarts_and_the_end(spark: SparkSession, tmp_path: Path) -> No
     assert late[0] == relations.rows
     # Nothing is needed any more.
     assert [stream.state_bytes for stream in last.streams.values()] == [0, 0]
+
+
+@pytest.mark.soak
+def test_a_killed_application_goes_on(tmp_path: Path) -> None:
+    relations = Relations(tmp_path)
+    relations.send("a", "b")
+    process = programs.start("harness.relations", tmp_path, "run", log=tmp_path / "first.log")
+    commits = tmp_path / "checkpoint" / "commits"
+
+    def wait_for_batches(count: int) -> None:
+        seen = len(list(commits.glob("[0-9]*")))
+        for _ in range(2400):
+            if len(list(commits.glob("[0-9]*"))) >= seen + count:
+                return
+            assert process.poll() is None, (tmp_path / "first.log").read_text()[-4000:]
+            time.sleep(0.05)
+        raise AssertionError("no batch is run")
+
+    try:
+        wait_for_batches(2)
+        relations.send("a", "b")
+        # Rows on disk, and half way through what was found there in silence.
+        wait_for_batches(2)
+        relations.send("a")
+        wait_for_batches(1)
+    finally:
+        programs.kill(process)
+    relations.send("b")
+    programs.run("harness.relations", tmp_path, "finish", log=tmp_path / "second.log")
+    table = pq.read_table(written(tmp_path / "results"))
+    found = Counter(zip(*(table.column(name).to_pylist() for name in ("a", "b")), strict=True))
+    assert found == relations.expected()
+
+
+def written(folder: Path) -> list[str]:
+    """The files that Spark's sink says are complete."""
+    files: set[str] = set()
+    for log in sorted((folder / "_spark_metadata").glob("[0-9]*")):
+        for line in log.read_text().splitlines()[1:]:
+            files.add(json.loads(line)["path"].removeprefix("file://"))
+    return sorted(files)
 
 
 @pytest.mark.parametrize("algorithm", ["rpj", "hmj"])

@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness import programs
-from harness.harm import HARMS
+from harness.harm import HARMS, run_files
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows, start_sink, to_sink
 from oracles.reference import assert_same_rows
@@ -97,12 +97,6 @@ def wait_for(moment: Callable[[], int | None], process: subprocess.Popen[bytes],
         assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
         assert time.monotonic() < deadline, f"no batch came that far:\n{log.read_text()[-4000:]}"
         time.sleep(0.003)
-
-
-def run_files(spark: SparkSession, query_id: str) -> list[Path]:
-    """The local files of a query's runs."""
-    scratch = Path(spark.conf.get("spark.local.dir"))
-    return [path for path in scratch.glob(f"**/watersmeet/{query_id}/*/*/*") if path.is_file()]
 
 
 def test_local_files_of_a_running_query_are_never_needed_and_never_trusted(
