@@ -20,6 +20,7 @@ one that is expected, 1 if not, 130 after Ctrl-C.
 _PAPERS = {
     "semijoin": "Tran & Lee 2010: joins of streams at different sites, with semijoins",
     "pmjoin": "Zhou et al. 2006: placement of joins in a network, one plan per group of values",
+    "rpj": "Tao et al. 2005: joins in a memory too small for them that have many results early",
     "psp": "Wang & Rundensteiner 2009: a ring of nodes that shares windows out by age",
 }
 _READ_A_LOG = frozenset({"semijoin"})

@@ -35,11 +35,12 @@ class FastestOutput:
         return None if best is None else best[1]
 
     def _rated(self, standing: Standing, disk: Disk) -> Iterator[tuple[float, Scan | Merge]]:
+        scanning = standing.scanning.tolist()
         for partition, pairs in enumerate(standing.merging.tolist()):
             parts = [self._part(disk[side][partition]) for side in (0, 1)]
             if self.scans:
                 for side in (0, 1):
-                    new = standing.scanning[side][partition]
+                    new = scanning[side][partition]
                     if new:
                         yield task_rate(new, md_seconds(parts[1 - side], self.times)), Scan(side, partition)
             if self.merges and pairs:

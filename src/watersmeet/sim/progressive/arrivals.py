@@ -3,12 +3,13 @@
     harmony   both relations have few rows in the first partition and many in the last
     reverse   where one has many, the other has few
 
-A smaller workload has fewer rows, less memory and fewer keys by the same factor, so that a row finds as many
-partners in memory as in the paper, and memory is full as often. Its pages hold fewer rows and take less time
-by that factor as well: otherwise a flush, which moves the disk's arm a dozen times however few rows it
-writes, would take longer than it takes memory to fill again. So all curves keep their shape, and a result
-costs as many seconds. What does not scale is silence: it follows one row of 25 at any size, so a small
-workload has fewer of them for the same share of the rows.
+A smaller workload has fewer rows, less memory and fewer keys by the same factor, so that a row has as many
+partners in memory as in the paper, and memory overflows as often. Its pages hold fewer rows and take less
+time by that factor, too: otherwise a flush, which writes to a dozen places however little it writes, would
+take longer than memory takes to fill. So curves keep their shape, and a result costs the same seconds.
+
+What does not scale is silence: one row of 25 is followed by one at any size. At the paper's size tasks take
+longer than the time between silences, so that the disk is the limit; in a small workload silences are.
 """
 
 from __future__ import annotations
@@ -19,23 +20,36 @@ from typing import Any, Literal
 import numpy as np
 
 from watersmeet.cost.progressive import PageTimes
+from watersmeet.errors import InvalidSimulation
 
 Pattern = Literal["harmony", "reverse"]
 
-# Seconds between rows of a reliable network; an unreliable one has up to so many times that (Sect. 6).
+# Seconds between rows of a reliable network. An unreliable one has up to so many times that, by a Zipf
+# distribution with an exponent for which rows end when they do in the paper, after 14,000 s.
 GAP = 0.001
 LONGEST = 30
-# The exponent with which the paper's rows come to an end when they do there, after 14,000 s.
 SKEW = 1.07
 
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Rows in the order they arrive: the second, the side and the key of each."""
+    """Rows in the order they arrive.
+
+    Attributes:
+        times: The second of each.
+        sides: 0 for the first relation, 1 for the second.
+        keys: Whole numbers from zero on.
+    """
 
     times: Any
     sides: Any
     keys: Any
+
+    def results(self) -> int:
+        """How many pairs have the same key."""
+        keys = int(self.keys.max()) + 1
+        first, second = (np.bincount(self.keys[self.sides == side], minlength=keys) for side in (0, 1))
+        return int((first * second).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,7 @@ class Workload:
     Attributes:
         rows: Of both relations together.
         memory: How many rows memory holds.
-        keys: How many values the key has, the same number in each partition.
+        keys: How many values the key has, as many in each partition.
         partitions: How many parts the keys are split into, by the remainder.
         pattern: Whether partitions that are large in one relation are so in the other.
         ratio: How many rows of the first relation come for one of the second.
@@ -64,6 +78,16 @@ class Workload:
     page_rows: int = 102
     times: PageTimes = field(default_factory=PageTimes)
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot arrive, or fits nowhere."""
+        if min(self.rows, self.memory, self.partitions, self.page_rows) < 1 or self.ratio <= 0:
+            raise InvalidSimulation("a progressive join needs rows, memory, partitions and pages", f"{self}.")
+        if self.keys < 1 or self.keys % self.partitions:
+            raise InvalidSimulation(
+                "every partition of a progressive join must have as many keys",
+                f"there are {self.keys} keys for {self.partitions} partitions.",
+            )
+
     def shares(self) -> Any:
         """How likely a row is of a side and falls into a partition: P(i) P(j|i).
 
@@ -79,7 +103,7 @@ class Workload:
         """How many pairs are expected in the end.
 
         >>> f"{Workload().results():.3e}, {Workload(pattern='reverse', ratio=5).results():.3e}"
-        '1.236e+08, 4.242e+07'
+        '1.236e+08, 4.246e+07'
         """
         first, second = self.shares()
         return float(self.rows**2 * (first * second).sum() * self.partitions / self.keys)
@@ -104,16 +128,20 @@ class Workload:
 def of_the_paper(
     pattern: Pattern = "harmony", ratio: float = 1.0, *, reliable: bool = True, smaller: int = 1
 ) -> Workload:
-    """A workload of Sect. 6, smaller by a factor."""
+    """A workload of Sect. 6, smaller by a factor.
+
+    >>> small = of_the_paper(smaller=10)
+    >>> small.rows, small.memory, small.keys, small.page_rows, small.times.random
+    (200000, 10000, 1000, 10, 0.001)
+    """
     paper = Workload()
-    times = PageTimes(paper.times.random / smaller, paper.times.sequential / smaller)
     return Workload(
         paper.rows // smaller,
         paper.memory // smaller,
-        paper.keys // smaller,
+        paper.partitions * max(1, paper.keys // paper.partitions // smaller),
         pattern=pattern,
         ratio=ratio,
         reliable=reliable,
         page_rows=max(1, round(paper.page_rows / smaller)),
-        times=times,
+        times=PageTimes(paper.times.random / smaller, paper.times.sequential / smaller),
     )

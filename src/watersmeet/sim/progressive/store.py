@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,8 +50,29 @@ class Found:
     pairs: tuple[Any, Any] | None = None
 
 
-# What a table of rows in memory has a line for; rows that have left it are in no partition.
-_KEY, _NUMBER, _CAME, _PARTITION = range(4)
+@dataclass(frozen=True, slots=True)
+class _ByRun:
+    """Results with several runs: where those of each begin and end, and the rows of all."""
+
+    bounds: list[int]
+    pairs: tuple[Any, Any] | None
+
+    def found(self, place: int) -> Iterator[Found]:
+        """Those with one run, if any."""
+        begin, end = self.bounds[place], self.bounds[place + 1]
+        if begin == end:
+            return
+        if self.pairs is None:
+            yield Found(end - begin)
+        else:
+            yield Found(end - begin, (self.pairs[0][begin:end], self.pairs[1][begin:end]))
+
+
+# The tag of a run, where the runs it was joined with are, and what it has with them.
+_NOTHING: tuple[int, dict[int, int], _ByRun] = -1, {}, _ByRun([0], None)
+
+# A table of rows in memory has lines for keys, numbers, ticks and partitions; rows that left are in none.
+_CAME, _PARTITION = 2, 3
 _GONE = -1
 
 
@@ -114,7 +134,7 @@ class SimulatedStore:
     # have with those of the other side.
     _having: Any = field(init=False)
     _reading: Sequence[DiskRun] = ()
-    _ahead: dict[tuple[int, int], Found] = field(default_factory=dict)
+    _ahead: tuple[int, dict[int, int], _ByRun] = _NOTHING
 
     def __post_init__(self) -> None:
         """Nothing has come yet."""
@@ -140,7 +160,7 @@ class SimulatedStore:
         going = memory.get(places)
         memory.remove(places)
         np.subtract.at(self._having[side], going.rows.keys, 1)
-        self.spent += self._scan_seconds(len(places))
+        self.spent += md_seconds(DiskPart(1, self._pages(len(places))), self.times)
         return _sorted(Kept(going.rows, going.came, np.full(len(places), tick))), going.came
 
     def scan(
@@ -149,33 +169,35 @@ class SimulatedStore:
         """Unseen pairs of a side's rows in memory with runs of the other side."""
         memory = self._memory[side]
         # Older rows met all that was on disk in the last scan, and all that has gone there since in memory.
-        mine = memory.get(memory.find(partition, after=max(history.scans[side], default=-1)))
-        for run, found in zip(disk, self._unseen(side, mine, disk, history), strict=True):
-            self.spent += self._scan_seconds(run.rows)
-            if found.count:
+        mine = memory.get(memory.find(partition, after=(history.scans[side] or [-1])[-1]))
+        every, begun, pages = self._unseen(side, mine, disk, history), self.spent, 0
+        for place, run in enumerate(disk):
+            pages += self._pages(run.rows)
+            for found in every.found(place):
+                self.spent = begun + md_seconds(DiskPart(place + 1, pages), self.times)
                 yield found
+        self.spent = begun + md_seconds(DiskPart(len(disk), pages), self.times)
 
     def read(self, runs: Sequence[DiskRun]) -> None:
         """Pages of several runs are read by turns, so the arm moves for each."""
         self.spent += sum(self._pages(run.rows) for run in runs) * self.times.random
-        self._reading, self._ahead = runs, {}
+        self._reading, self._ahead = runs, _NOTHING
 
     def join(self, _partition: int, one: DiskRun, other: DiskRun, history: History) -> Iterator[Found]:
         """Unseen pairs of two runs.
 
         There may be hundreds on each side, so a run is joined at once with all it will be asked about.
         """
-        found = self._ahead.get((one.tag, other.tag))
-        if found is None:
+        joined, places, every = self._ahead
+        if joined != one.tag or other.tag not in places:
             # The second side's runs were read last, so these are all that follow; or it is in memory.
             tags = [run.tag for run in self._reading]
             following = self._reading[tags.index(other.tag) :] if other.tag in tags else [other]
             others = [run for run in following if (one.tag, run.tag) not in history.matched]
             every = self._unseen(0, one.handle, others, history)
-            self._ahead = {(one.tag, run.tag): some for run, some in zip(others, every, strict=True)}
-            found = self._ahead[one.tag, other.tag]
-        if found.count:
-            yield found
+            places = {run.tag: place for place, run in enumerate(others)}
+            self._ahead = one.tag, places, every
+        return every.found(places[other.tag])
 
     def merge(self, _side: int, _partition: int, runs: Sequence[DiskRun]) -> Kept:
         """One run in place of several."""
@@ -185,9 +207,6 @@ class SimulatedStore:
 
     def _pages(self, rows: int) -> int:
         return -(-rows // self.page_rows)
-
-    def _scan_seconds(self, rows: int) -> float:
-        return md_seconds(DiskPart(min(rows, 1), self._pages(rows)), self.times)
 
     def _meet(self, side: int, rows: KeyRows, partitions: Any) -> Iterator[Found]:
         if self.counting:
@@ -199,8 +218,8 @@ class SimulatedStore:
             one, other = _matches(mine.keys, theirs.keys, self.keys)
             yield Found(len(one), _by_side(side, mine.numbers[one], theirs.numbers[other]))
 
-    def _unseen(self, side: int, mine: Kept, runs: Sequence[DiskRun], history: History) -> Iterator[Found]:
-        """Pairs of a side's rows with each of some runs of the other that nobody has found."""
+    def _unseen(self, side: int, mine: Kept, runs: Sequence[DiskRun], history: History) -> _ByRun:
+        """Pairs of a side's rows with some runs of the other that nobody has found."""
         theirs = _together([run.handle for run in runs])
         other, one = _matches(theirs.rows.keys, mine.rows.keys, self.keys)
         new = ~history.seen(
@@ -208,13 +227,10 @@ class SimulatedStore:
             _by_side(side, mine.left[one], theirs.left[other]),
         )
         one, other = one[new], other[new]
-        ends = np.searchsorted(other, np.cumsum([run.rows for run in runs])).tolist()
+        bounds = [0, *np.searchsorted(other, np.cumsum([run.rows for run in runs])).tolist()]
         if self.counting:
-            yield from (Found(end - begin) for begin, end in pairwise([0, *ends]))
-            return
-        pairs = _by_side(side, mine.rows.numbers[one], theirs.rows.numbers[other])
-        for begin, end in pairwise([0, *ends]):
-            yield Found(end - begin, (pairs[0][begin:end], pairs[1][begin:end]))
+            return _ByRun(bounds, None)
+        return _ByRun(bounds, _by_side(side, mine.rows.numbers[one], theirs.rows.numbers[other]))
 
 
 def _by_side(side: int, mine: Any, theirs: Any) -> tuple[Any, Any]:
