@@ -16,20 +16,18 @@ def test_batches_are_gathered_up_to_a_number_of_rows(
 ) -> None:
     monkeypatch.setattr(pack, "_CHUNK_ROWS", 100)
     batches = [pa.record_batch([pa.array(range(size), pa.int64())], ["x"]) for size in sizes]
-    assert [chunk.num_rows for chunk in pack._chunks(iter(batches))] == chunks
+    assert [chunk.num_rows for chunk in pack._chunks(iter(batches), 1 << 26)] == chunks
 
 
-def test_wide_rows_are_cut_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pack, "_CHUNK_BYTES", 10_000)
+def test_wide_rows_are_cut_by_their_bytes() -> None:
     wide = pa.record_batch([pa.array(["x" * 1_000] * 100)], ["x"])
-    chunks = list(pack._chunks(iter([wide, wide])))
+    chunks = list(pack._chunks(iter([wide, wide]), 10_000))
     assert sum(chunk.num_rows for chunk in chunks) == 200
     assert max(chunk.nbytes for chunk in chunks) <= 10_100
     assert len(chunks) < 30
     # A row larger than the limit goes alone.
-    assert [
-        chunk.num_rows for chunk in pack._chunks(iter([pa.record_batch([["y" * 20_000] * 3], ["x"])]))
-    ] == [1] * 3
+    long = pa.record_batch([["y" * 20_000] * 3], ["x"])
+    assert [chunk.num_rows for chunk in pack._chunks(iter([long]), 10_000)] == [1] * 3
 
 
 def test_blobs_are_opened_in_groups_that_arrow_can_put_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,8 @@ class Found:
             pairs = Relations.pairs(some)
             # A batch that runs again gives the same rows again.
             if batch not in self.batches:
-                self.pairs.update(pairs)
+                # A new one, since another thread may be looking at the old one.
+                self.pairs = self.pairs + pairs
                 self.batches.add(batch)
 
         writer = results.writeStream.foreachBatch(keep).option("checkpointLocation", str(self.checkpoint))

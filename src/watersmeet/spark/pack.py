@@ -88,7 +88,7 @@ def _with_newest(packed: PackedRows, report: Report) -> pa.RecordBatch:
     return batch.append_column(NEWEST, newest)
 
 
-def _chunks(batches: Iterator[pa.RecordBatch], most_bytes: int = _CHUNK_BYTES) -> Iterator[pa.RecordBatch]:
+def _chunks(batches: Iterator[pa.RecordBatch], most_bytes: int) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -120,7 +120,7 @@ def pack_clock(
 ) -> Iterator[pa.RecordBatch]:
     """Tell an operator the times of a stream that joins further down; the batches hold just the time."""
     packed = PackedRows()
-    for chunk in _chunks(batches):
+    for chunk in _chunks(batches, _CHUNK_BYTES):
         timely, _ = _usable(chunk, CLOCK, _latest(task.plan.query.streams[stream]), Report(number))
         if len(timely):
             packed.add_rows(task.labels, number, _times(timely), CLOCK)
