@@ -31,6 +31,7 @@ def assert_nothing_left(tmp_path: Path) -> None:
     assert list((tmp_path / "working").iterdir()) == []
 
 
+@pytest.mark.soak
 def test_flights(tmp_path: Path) -> None:
     process = start(tmp_path)
     shown, errors = process.communicate(timeout=300)

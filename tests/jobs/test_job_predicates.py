@@ -92,7 +92,11 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, mistake: str) ->
         read(tmp_path, text.replace(old, new, 1))
 
 
-@pytest.mark.parametrize("mailbox", ["", 'mailbox = "mail"\n'], ids=["streamed", "deployed"])
+@pytest.mark.parametrize(
+    "mailbox",
+    ["", pytest.param('mailbox = "mail"\n', marks=pytest.mark.soak)],
+    ids=["streamed", "deployed"],
+)
 def test_a_job_with_a_function_runs(command: Callable[..., str], tmp_path: Path, mailbox: str) -> None:
     read(tmp_path, STREAMS + QUERY + SINK + mailbox)
     for name, words in {"a": ["stop", "tea", "leaf"], "b": ["eat", "pots", "tree"]}.items():
