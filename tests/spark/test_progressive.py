@@ -176,7 +176,8 @@ def test_a_budget_that_does_not_hold_a_batch_says_what_would() -> None:
 def test_refusals(spark: SparkSession) -> None:
     rows = spark.sql("SELECT 1L AS k, timestamp_seconds(0) AS ts")
     a, b, c = (wm.stream(name, rows, time="ts", window=wm.UNBOUNDED) for name in "abc")
-    short = wm.stream("short", rows, time="ts", window="1 minute")
+    short, other = (wm.stream(name, rows, time="ts", window="1 minute") for name in ("short", "other"))
+    far = wm.stream("far", rows, time="ts", window=wm.UNBOUNDED, site="tokyo")
     for wrong, fact in (
         (lambda: wm.join(a, b, on="k"), "would fill the memory"),
         (lambda: wm.join(a, b, c, on="k", memory="1 GB"), "only two streams"),
@@ -185,7 +186,8 @@ def test_refusals(spark: SparkSession) -> None:
         (lambda: wm.join(a, b, on="k", memory="lots"), "cannot be read"),
         (lambda: wm.join(a, b, on="k", memory="1 kB"), "too small"),
         (lambda: wm.join(a, b, on="k", memory="1 GB").finish(None, "c"), 'no stream "c"'),
-        (lambda: wm.join(short, short, on="k", memory="1 GB"), "used twice"),
+        (lambda: wm.join(short, other, on="k", memory="1 GB"), "with windows cannot be limited"),
+        (lambda: wm.join(a, far, on="k", memory="1 GB"), "between sites"),
     ):
         with pytest.raises(InvalidQuery, match=fact):
             wrong()

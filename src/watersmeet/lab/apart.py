@@ -9,7 +9,17 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    "spark.driver.memory": "4g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
 
 
 def run_apart(module: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -31,6 +41,22 @@ def run_apart(module: str, spec: dict[str, Any]) -> dict[str, Any]:
             raise RuntimeError(f"{module} failed:\n{log.read_text(errors='replace')[-4000:]}")
         found: dict[str, Any] = json.loads(answered.read_text())
     return found
+
+
+def session_apart(cores: int, settings: dict[str, str]) -> SparkSession:
+    """The Spark session of such a process: quiet, with the interpreter that runs here."""
+    from pyspark.sql import SparkSession
+
+    from watersmeet.java import ensure_java
+
+    ensure_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local[{cores}]")
+    for name, value in {**_SETTINGS, **settings}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
 
 def answer(run: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

@@ -48,8 +48,21 @@ def refuse_unfit_memory(
 ) -> None:
     """Streams without an end need a limit, and what cannot be left for later cannot have one."""
     endless = [stream.name for stream in streams if isinstance(stream.window, Unbounded)]
+    if memory is not None and not endless:
+        raise InvalidQuery(
+            "the memory of a join with windows cannot be limited",
+            "rows leave it by their windows.",
+            "leave memory= out, or give both of two streams window=wm.UNBOUNDED.",
+        )
     if not endless:
         return
+    placed = [stream.name for stream in streams if stream.site is not None]
+    if placed:
+        raise InvalidQuery(
+            "streams without windows cannot be joined between sites",
+            f"{choices(placed)} arrive at sites.",
+            "leave site= out, or give every stream a window.",
+        )
     if memory is None:
         raise InvalidQuery(
             f'rows of stream "{endless[0]}" would fill the memory',

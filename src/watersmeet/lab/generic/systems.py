@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import watersmeet as wm
-from watersmeet.lab.apart import answer
+from watersmeet.lab.apart import answer, session_apart
 from watersmeet.lab.collected import collected
 from watersmeet.lab.generic.busy import busy_seconds, event_log
 from watersmeet.lab.generic.by_hand import ByHand
@@ -165,27 +163,10 @@ def _source(spark: SparkSession, case: Case, name: str) -> DataFrame:
 
 
 def _run(values: dict[str, Any]) -> dict[str, Any]:
-    from pyspark.sql import SparkSession
-
-    from watersmeet.java import ensure_java
-
-    ensure_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     case = Case(**{**values, "cameras": Cameras(**values["cameras"])})
     with tempfile.TemporaryDirectory() as log:
-        builder = SparkSession.builder.master(f"local[{case.cores}]")
-        settings = {
-            **wm.recommended_settings(cores=case.cores),
-            **event_log(log),
-            "spark.driver.memory": "4g",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.sql.session.timeZone": "UTC",
-        }
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        spark = builder.getOrCreate()
-        spark.sparkContext.setLogLevel("ERROR")
+        settings = {**wm.recommended_settings(cores=case.cores), **event_log(log)}
+        spark = session_apart(case.cores, settings)
         outcome = SYSTEMS[case.system](spark, case)
         spark.stop()
         outcome.busy = busy_seconds(Path(log), outcome.second_batch)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from watersmeet.lab.apart import session_apart
 from watersmeet.lab.keyed.case import Case, Outcome, stream_through
 
 if TYPE_CHECKING:
@@ -100,28 +99,9 @@ SYSTEMS = {"ours": ours, "native": native, "duckdb": duckdb}
 
 
 def _session(case: Case, settings: dict[str, str]) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    from watersmeet.java import ensure_java
-
-    ensure_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    java = " ".join(
-        dict.fromkeys([*_JAVA.split(), *settings.pop("spark.driver.extraJavaOptions", "").split()])
-    )
-    builder = (
-        SparkSession.builder.master(f"local[{case.cores}]")
-        .config("spark.driver.memory", "6g")
-        .config("spark.driver.extraJavaOptions", java)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
+    name = "spark.driver.extraJavaOptions"
+    java = " ".join(dict.fromkeys([*_JAVA.split(), *settings.get(name, "").split()]))
+    return session_apart(case.cores, {**settings, "spark.driver.memory": "6g", name: java})
 
 
 def _source(spark: SparkSession, case: Case, stream: int) -> DataFrame:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import watersmeet as wm
-from watersmeet.lab.apart import answer
+from watersmeet.lab.apart import answer, session_apart
 from watersmeet.lab.progressive.memory import Peak, usage
 from watersmeet.lab.progressive.workload import NAMES, SCHEMA, Relations
 
@@ -164,25 +162,8 @@ def _until(running: StreamingQuery, done: Any) -> None:
 
 
 def _run(values: dict[str, Any]) -> dict[str, Any]:
-    from pyspark.sql import SparkSession
-
-    from watersmeet.java import ensure_java
-
-    ensure_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
     case = Case(**{**values, "relations": Relations(**values["relations"])})
-    settings = {
-        **wm.recommended_settings(cores=_CORES),
-        "spark.driver.memory": "4g",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
-    }
-    builder = SparkSession.builder.master(f"local[{_CORES}]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session_apart(_CORES, wm.recommended_settings(cores=_CORES))
     with tempfile.TemporaryDirectory() as folder:
         outcome = _measure(spark, case, Path(folder))
     spark.stop()

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from watersmeet.errors import InvalidSettings
+from watersmeet.kernel.progressive.bucket import ProgressiveBucket
+from watersmeet.optimize.progressive.policies import policy
 from watersmeet.plan.progressive import Bounded
+from watersmeet.spark.task import JoinTask
 
 # How many times the packed rows of a bucket are in memory while they are worked on.
 _COPIES = 6
@@ -41,3 +45,18 @@ def refuse_large_batch(bounded: Bounded, packed: int) -> None:
             f"give at least {2 * needed:,} bytes, or let batches be smaller, for example with "
             "maxFilesPerTrigger or maxOffsetsPerTrigger.",
         )
+
+
+def new_bucket(task: JoinTask, new_id: Callable[[], str]) -> ProgressiveBucket:
+    """An empty bucket of a task, with its part of the memory."""
+    bounded = task.plan.bounded
+    assert bounded is not None
+    return ProgressiveBucket.from_plan(
+        task.plan,
+        task.operator,
+        task.layout,
+        policy(bounded.algorithm),
+        bounded.bucket_bytes(task.plan.buckets),
+        bounded.bits,
+        new_id,
+    )

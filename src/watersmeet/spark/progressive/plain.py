@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,25 +15,9 @@ from watersmeet.kernel.blob import blob_checksum, to_blob
 from watersmeet.kernel.progressive.bucket import ProgressiveBucket
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.window import StoredRun
-from watersmeet.optimize.progressive.policies import policy
 from watersmeet.spark.blobs import unpack
 from watersmeet.spark.shelf import Shelf, local_folder
 from watersmeet.spark.task import JoinTask
-
-
-def new_bucket(task: JoinTask, new_id: Callable[[], str]) -> ProgressiveBucket:
-    """An empty bucket of a task."""
-    bounded = task.plan.bounded
-    assert bounded is not None
-    return ProgressiveBucket.from_plan(
-        task.plan,
-        task.operator,
-        task.layout,
-        policy(bounded.algorithm),
-        bounded.bucket_bytes(task.plan.buckets),
-        bounded.bits,
-        new_id,
-    )
 
 
 def join_all(task: JoinTask, blobs: dict[int, list[Any]], bucket: ProgressiveBucket) -> Iterator[Results]:

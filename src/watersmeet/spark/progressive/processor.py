@@ -19,9 +19,8 @@ from watersmeet.spark.blobs import limited, unpack
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.output import output_of
 from watersmeet.spark.processor import Stopwatch, bucket_state, function_metrics, grouped_blobs, keep_ledger
-from watersmeet.spark.progressive.budget import refuse_large_batch
+from watersmeet.spark.progressive.budget import new_bucket, refuse_large_batch
 from watersmeet.spark.progressive.control import CONTROL
-from watersmeet.spark.progressive.plain import new_bucket
 from watersmeet.spark.state import BucketState
 from watersmeet.spark.task import JoinTask
 
@@ -69,9 +68,9 @@ class ProgressiveProcessor:
         return_freed_memory()
         yield arrow_frame(self._output.metrics(values))
 
-    def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:
-        """No timers are set, so none expires."""
-        raise NotImplementedError
+    def expired(self, _key: Any, _timers: Any) -> Iterator[pd.DataFrame]:
+        """No timers are set, and nothing waits for one."""
+        return iter(())
 
     def _joined(
         self,
