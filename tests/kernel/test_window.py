@@ -136,10 +136,9 @@ def test_compaction_keeps_the_rows_and_the_number_of_runs_low(*, text: bool) -> 
     assert len(window.runs) <= 15
 
 
-def test_runs_too_large_for_arrow_to_put_together_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("watersmeet.kernel.window._MERGE_BYTES", 500)
+def test_runs_too_large_to_put_together_stay_apart() -> None:
     numbers = count()
-    window = Window(1_000_000, 12, lambda: str(next(numbers)))
+    window = Window(1_000_000, 12, lambda: str(next(numbers)), merge_bytes=1500)
     for i in range(64):
         window.insert(columns_of([Row((i,), i, i)]))
         window.compact()
@@ -147,7 +146,7 @@ def test_runs_too_large_for_arrow_to_put_together_stay_apart(monkeypatch: pytest
         (i, i) for i in range(64)
     ]
     assert 1 < len(window.runs) < 64
-    assert max(stored.run.columns.nbytes for stored in window.runs) <= 500
+    assert max(stored.size for stored in window.runs) <= 1500
 
 
 @given(

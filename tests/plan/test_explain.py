@@ -230,5 +230,13 @@ def test_a_join_in_bounded_memory() -> None:
         "  when nothing arrives for 2.5 s, what is on disk is joined",
         "  first result not known without rates and keys; all results after the streams have ended",
     ]
+    windows = [Stream(name, columns, "ts", timedelta(hours=1)) for name in ("a", "b", "c")]
+    limited = choose_plan(join_query(windows, "k", None, "inner", ColumnsOnly(), memory=512_000_000))
+    assert explain(limited).splitlines()[-4:] == [
+        "  8 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored",
+        "memory of an executor: 512 MB, of which 256 MB for rows that wait",
+        "  where windows are larger, rows that found most partners for their size stay in memory",
+        "  the others lie on disk, and are looked into piece by piece",
+    ]
     known = statistics({"a": {"rate": 100, "distinct": 10_000}, "b": {"rate": 25, "distinct": 10_000}})
     assert "first result after 2 s" in explain(plan, forecast(plan, known, "probes"))

@@ -6,7 +6,7 @@ a task would find.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -207,20 +207,43 @@ def test_operations_of_a_merge() -> None:
             tick = 10 * side + number
             disk[side].append(DiskRun(next(tags), 1, flushed([number], [number], tick)))
     history = History()
-    seen: list[set[tuple[int, int]]] = []
+    seen: list[tuple[int, int]] = []
 
     class Watched(set[tuple[int, int]]):
-        def add(self, pair: tuple[int, int]) -> None:
-            seen.append({pair})
-            super().add(pair)
+        def update(self, *pairs: Iterable[tuple[int, int]]) -> None:
+            new = [pair for some in pairs for pair in some]
+            seen.extend(new)
+            super().update(new)
 
     history.matched = Watched()
     found = pairs_of(progressive_merge(store, 0, disk, history, 2, lambda: next(tags)))
     assert sorted(found) == [(0, 0), (1, 1), (2, 2)]
     # r1 to r4 are 1 to 4, s1 to s3 are 5 to 7; s3 goes through its operation alone and keeps its tag.
-    assert [pair for some in seen for pair in some] == [(8, 9), (10, 7), (11, 12)]
+    assert seen == [(8, 9), (10, 7), (11, 12)]
     assert [len(side) for side in disk] == [1, 1]
     assert pairs_of(progressive_merge(store, 0, disk, history, 2, lambda: next(tags))) == []
+
+
+def test_runs_are_merged_up_to_a_size() -> None:
+    """Of four runs with 2, 1, 3 and 1 rows, at most 3 in one; all are known to each other afterwards."""
+    store = SimulatedStore(1, 10)
+    tags = iter(range(1, 100))
+    keys = [[0, 1], [2], [0, 1, 2], [3]]
+    disk = tuple(
+        [
+            DiskRun(
+                next(tags), len(some), flushed(some, [10 * place + key for key in some], 10 * side + place)
+            )
+            for place, some in enumerate(keys)
+        ]
+        for side in (0, 1)
+    )
+    history = History()
+    found = pairs_of(progressive_merge(store, 0, (disk[0], disk[1]), history, 99, lambda: next(tags), 3))
+    assert len(found) == len(set(found)) == 3 * 4 + 1
+    assert [[run.rows for run in side] for side in disk] == [[3, 3, 1], [3, 3, 1]]
+    assert len(history.matched) == 9
+    assert pairs_of(progressive_merge(store, 0, (disk[0], disk[1]), history, 99, lambda: next(tags), 3)) == []
 
 
 @given(

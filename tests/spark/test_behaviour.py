@@ -304,10 +304,10 @@ def test_the_metrics_of_joins_come_in_the_order_the_joins_were_made() -> None:
     """As text, "10" would come before "9"."""
     stream = dict.fromkeys(["rows", "late", "null_keys", "null_times", "future_times"], 0)
     # The year 30000, which Spark has and Python has not.
-    stream |= {"live": None, "state_bytes": None, "keys": None, "largest": None, "paths": []}
+    stream |= dict.fromkeys(["live", "state_bytes", "memory_bytes", "keys", "largest"]) | {"paths": []}
     stream["newest_us"] = 28_000 * 365 * 86400 * SECOND
     names = ["results", "rows_examined", "rows_examined_per_result", "lookups", "path_changes", "kernel_ms"]
-    totals = dict.fromkeys(names, 0)
+    totals = dict.fromkeys([*names, "scans", "merges", "worker_bytes"], 0)
     report = {
         "join": totals
         | {"watermark_held_by": "a", "hot_keys": [], "streams": {"a": stream}, "predicates": []}

@@ -23,7 +23,7 @@ from harness.harm import HARMS, run_files
 from harness.relations import Relations
 from watersmeet.errors import InvalidQuery, InvalidSettings
 from watersmeet.plan.progressive import Bounded
-from watersmeet.spark.progressive.budget import refuse_large_batch
+from watersmeet.spark.budget import refuse_large_batch
 
 
 class Found:
@@ -177,6 +177,7 @@ def test_refusals(spark: SparkSession) -> None:
     rows = spark.sql("SELECT 1L AS k, timestamp_seconds(0) AS ts")
     a, b, c = (wm.stream(name, rows, time="ts", window=wm.UNBOUNDED) for name in "abc")
     short, other = (wm.stream(name, rows, time="ts", window="1 minute") for name in ("short", "other"))
+    counted = wm.stream("counted", rows, time="ts", window=wm.rows(5))
     far = wm.stream("far", rows, time="ts", window=wm.UNBOUNDED, site="tokyo")
     for wrong, fact in (
         (lambda: wm.join(a, b, on="k"), "would fill the memory"),
@@ -186,8 +187,13 @@ def test_refusals(spark: SparkSession) -> None:
         (lambda: wm.join(a, b, on="k", memory="lots"), "cannot be read"),
         (lambda: wm.join(a, b, on="k", memory="1 kB"), "too small"),
         (lambda: wm.join(a, b, on="k", memory="1 GB").finish(None, "c"), 'no stream "c"'),
-        (lambda: wm.join(short, other, on="k", memory="1 GB"), "with windows cannot be limited"),
+        (lambda: wm.join(short, counted, on="k", memory="1 GB"), "windows of rows cannot be limited"),
+        (lambda: wm.join(short, other, on="k", memory="1 GB").to_dataframe(), "plain DataFrames"),
         (lambda: wm.join(a, far, on="k", memory="1 GB"), "between sites"),
+        (
+            lambda: wm.join(a, b, on="k", memory="1 GB").deploy("out", mailbox="mail", checkpoint="kept"),
+            "a deployed join",
+        ),
     ):
         with pytest.raises(InvalidQuery, match=fact):
             wrong()

@@ -23,6 +23,7 @@ def register_run(add_parser: AddParser) -> None:
     parser.set_defaults(run=_run)
     parser.add_argument("job", type=Path, help="the job file, in TOML")
     parser.add_argument("--site", help="run the parts of one site only; the others run elsewhere")
+    parser.add_argument("--plot", type=Path, help="save a plot of results over time (svg, png, pdf)")
 
 
 def register_explain(add_parser: AddParser) -> None:
@@ -47,7 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     job = read_job(arguments.job)
     try:
-        run_job(job, Console(highlight=False), arguments.site)
+        run_job(job, Console(highlight=False), arguments.site, arguments.plot)
     except Interrupted as stopped:
         print("Stopped.", file=sys.stderr)
         return stopped.exit_code

@@ -5,13 +5,14 @@ format = "json"                       any format Spark reads as a stream
 path = "orders"                       relative to the job file
 schema = "id BIGINT, ts TIMESTAMP"
 time = "ts"
-window = "10 minutes"                 or { rows = 100, per_key = true }
+window = "10 minutes"                 or { rows = 100, per_key = true }, or "unbounded"
 lateness = "30 seconds"
 site = "tokyo"                        where its rows arrive, if streams arrive at different places
 statistics = { rate = 100, distinct = 5000 }   what is known about it
 
 [query]
 on = ["orders.id = payments.order_id"]     or sql = "SELECT ..."
+memory = "512 MB"                     what rows may take on an executor; the others go to disk
 
 [[query.predicates]]                  conditions that are Python functions, see `jobs.functions`
 function = "matching.py:similar"
@@ -19,6 +20,8 @@ columns = ["orders.text", "payments.text"]
 
 [planning]
 batch = "10 seconds"                  the event time of a batch, for predictions
+progressive = "rpj"                   who decides what goes to disk, of streams without windows
+tick = "1 second"                     how long a silence must be to be used
 
 [network]                             what lies between sites
 latency = "25 ms"
@@ -30,7 +33,7 @@ path = "results"
 
 [run]
 checkpoint = "checkpoint"
-trigger = "10 seconds"                or "available now"
+trigger = "10 seconds"                or "available now", or "to the end" for streams without windows
 mailbox = "mail"                      a folder that all sites can reach
 """
 
@@ -47,14 +50,18 @@ from watersmeet.jobs.functions import predicates_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.wishes import SiteWishes
-from watersmeet.query import RowWindow, parse_duration
+from watersmeet.query import RowWindow, Unbounded, parse_duration
 from watersmeet.query.function import Function
+from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.network import network as make_network
+from watersmeet.query.window import UNBOUNDED
 from watersmeet.spark.endpoints import Endpoint
 from watersmeet.stats.given import statistics
 
 AVAILABLE_NOW = "available now"
+TO_THE_END = "to the end"
+_UNBOUNDED = "unbounded"
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class StreamSettings:
     source: Endpoint
     schema: str | None
     time: str | None
-    window: str | RowWindow | None
+    window: str | RowWindow | Unbounded | None
     lateness: str
     max_future: str | None
     statistics: dict[str, Any]
@@ -93,6 +100,12 @@ class Job:
     site_wishes: SiteWishes = field(default_factory=SiteWishes)
     mailbox: str | None = None
     predicates: tuple[Function, ...] = ()
+    memory: str | int | None = None
+
+    @property
+    def endless(self) -> bool:
+        """Whether streams have no windows."""
+        return any(isinstance(stream.window, Unbounded) for stream in self.streams)
 
     @property
     def sites(self) -> list[str]:
@@ -118,6 +131,7 @@ def _job(root: Table, path: Path) -> Job:
     on, sql = query.texts("on"), query.text("sql")
     select, cross, buckets = query.texts("select"), query.flag("cross"), query.number("buckets")
     predicates = predicates_of(query, path.parent)
+    memory = _memory(query)
     conditions = on or query.raw("predicates")
     if sql is not None and predicates:
         query.wrong('"predicates" belong to "on"; a SQL query has no place for them')
@@ -127,6 +141,8 @@ def _job(root: Table, path: Path) -> Job:
         query.wrong('"select" belongs to "on"; a SQL query has its own list')
     if sql is not None and cross:
         query.wrong('"cross" belongs to "on"; in SQL write CROSS JOIN')
+    if sql is not None and memory is not None:
+        query.wrong('"memory" belongs to "on"; joins in SQL have windows, and keep to no limit')
     query.refuse_others()
     planning, wishes = _planning(root.table("planning"), streams)
     sink_table = root.table("sink", needed=True)
@@ -134,7 +150,10 @@ def _job(root: Table, path: Path) -> Job:
     sink_table.refuse_others()
     run = root.table("run")
     checkpoint, trigger = run.text("checkpoint"), run.text("trigger")
-    if trigger is not None and trigger != AVAILABLE_NOW:
+    endless = any(isinstance(stream.window, Unbounded) for stream in streams)
+    if trigger == TO_THE_END and not endless:
+        run.wrong(f'trigger "{TO_THE_END}" is for streams without windows; say "{AVAILABLE_NOW}"')
+    if trigger not in (None, AVAILABLE_NOW, TO_THE_END):
         _duration(run, "trigger", trigger)
     cores, spark = run.number("cores"), run.options("spark")
     mailbox = run.text("mailbox")
@@ -166,7 +185,19 @@ def _job(root: Table, path: Path) -> Job:
         wishes,
         _located(mailbox, path.parent) if mailbox else None,
         tuple(predicates),
+        memory,
     )
+
+
+def _memory(query: Table) -> str | int | None:
+    value = query.raw("memory")
+    if value is None:
+        return None
+    try:
+        parse_bytes(value)
+    except WatersmeetError as error:
+        query.wrong(str(error).replace("\n", " "))
+    return value if isinstance(value, str | int) else None
 
 
 def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
@@ -197,7 +228,8 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
 def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> tuple[Planning, SiteWishes]:
     """What is known about the streams, and how to choose a plan, in one place and between sites."""
     batch, conditions = table.text("batch"), table.raw("conditions")
-    wishes = {name: table.text(name) for name in ("optimizer", "cost_model", "routing")}
+    wishes = {name: table.text(name) for name in ("optimizer", "cost_model", "routing", "progressive")}
+    tick = table.text("tick")
     segment, slices = table.text("segment"), table.number("slices")
     budget, adaptive = table.number("budget"), table.raw("adaptive")
     between = {"method": table.text("method"), "optimizer": table.text("site_optimizer")}
@@ -208,6 +240,10 @@ def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> tuple[Planni
     given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
     given |= {"budget": budget} if budget is not None else {}
     given |= {"slices": slices} if slices is not None else {}
+    if tick is not None:
+        _duration(table, "tick", tick)
+        with suppress(ValueError):
+            given["tick_s"] = parse_duration(tick).total_seconds()
     if segment is not None:
         _duration(table, "segment", segment)
         with suppress(ValueError):
@@ -247,15 +283,17 @@ def _endpoint(table: Table, folder: Path) -> Endpoint:
     return Endpoint(kind or "", None if path is None else _located(path, folder), table.options("options"))
 
 
-def _window(stream: Table) -> str | RowWindow | None:
+def _window(stream: Table) -> str | RowWindow | Unbounded | None:
     value: Any = stream.raw("window")
     if value is None:
         return None
+    if value == _UNBOUNDED:
+        return UNBOUNDED
     if isinstance(value, str):
         _duration(stream, "window", value)
         return value
     if not isinstance(value, dict):
-        stream.wrong('window must be a duration such as "10 minutes", or { rows = 100 }')
+        stream.wrong('window must be a duration such as "10 minutes", "unbounded", or { rows = 100 }')
         return None
     rows = stream.table("window")
     count, per_key = rows.number("rows", needed=True), rows.flag("per_key")
@@ -269,7 +307,7 @@ def _duration(table: Table, name: str, text: str) -> None:
     except ValueError as error:
         table.wrong(f"{name}: {error}")
         return
-    if duration < timedelta(0) or (not duration and name in ("window", "trigger")):
+    if duration < timedelta(0) or (not duration and name in ("window", "trigger", "tick")):
         table.wrong(f'{name}: "{text}" is not positive')
 
 

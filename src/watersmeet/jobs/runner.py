@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from rich.console import Console, Group
@@ -12,8 +14,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from watersmeet.errors import choices
-from watersmeet.jobs.job import AVAILABLE_NOW, Job, StreamSettings
+from watersmeet.errors import WatersmeetError, choices
+from watersmeet.jobs.job import AVAILABLE_NOW, TO_THE_END, Job, StreamSettings
+from watersmeet.jobs.plot import refuse_bad_plot, save_plot
 from watersmeet.jobs.settings import InvalidJob
 from watersmeet.jobs.sites import run_sites
 from watersmeet.query.duration import parse_duration
@@ -21,6 +24,7 @@ from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.endpoints import Endpoint, read_stream, typed_stream, write_stream
 from watersmeet.spark.query import Query
 from watersmeet.spark.session import spark_session, workspace
+from watersmeet.terminal.curve import curve_lines
 from watersmeet.terminal.interrupts import interrupts
 from watersmeet.terminal.progress import Progress
 from watersmeet.terminal.table import batch_line, plain_table, streams_table, watermark_text
@@ -35,18 +39,21 @@ def explain_job(job: Job, *, verbose: bool = False, form: str = "text") -> str:
         return _query(job, spark).explain(verbose=verbose, form=form)
 
 
-def run_job(job: Job, console: Console, site: str | None = None) -> None:
+def run_job(job: Job, console: Console, site: str | None = None, plot: Path | None = None) -> None:
     """Run a job until it ends.
 
     Args:
         job: The job.
         console: Where to tell about it.
         site: The site to run, of a job whose streams arrive at several; None runs all.
+        plot: Where to save a plot of the results found so far when it ends, or somebody stops it.
 
     Raises:
         watersmeet.terminal.interrupts.Interrupted: Somebody stopped it; it can go on later.
         watersmeet.spark.session.SparkFailed: Spark did not start, or the query failed.
     """
+    if plot is not None:
+        refuse_bad_plot(plot)
     with contextlib.ExitStack() as at_the_end:
         interrupted = at_the_end.enter_context(interrupts())
         folder = at_the_end.enter_context(workspace())
@@ -63,15 +70,27 @@ def run_job(job: Job, console: Console, site: str | None = None) -> None:
             _sink(job, console),
             name=job.name,
             checkpoint=job.checkpoint or str(folder / "checkpoint"),
-            every=None if job.trigger is None or to_the_end else parse_duration(job.trigger),
+            every=None if job.trigger in (None, AVAILABLE_NOW, TO_THE_END) else parse_duration(job.trigger),
             available_now=to_the_end,
         )
         progress = Progress.of(query.query.names)
-        with _shown(progress, console):
+        if plot is not None:
+            at_the_end.callback(lambda: save_plot(plot, job.name, progress.curve))
+        if job.trigger == TO_THE_END:
+            Thread(target=_finish, args=(query, running), daemon=True).start()
+        with _shown(progress, console, curve=job.endless):
             watch(running, progress, interrupted, partial(_tell, console))
         console.print(
             Text(f"{progress.results:,} results from {progress.rows:,} rows in {progress.seconds:.1f} s")
         )
+
+
+def _finish(query: Query, running: Any) -> None:
+    """Say that the streams have ended when all is read, and stop when all is found."""
+    # Whatever stops the query is told by whoever watches it.
+    with contextlib.suppress(WatersmeetError, Exception):
+        query.finish(running)
+        running.stop()
 
 
 def _sink(job: Job, console: Console) -> Endpoint | Callable[[Any, int], None]:
@@ -90,7 +109,14 @@ def _query(job: Job, spark: Any, site: str | None = None) -> Query:
         query = sql(job.sql, streams, buckets=job.buckets)
     else:
         on = [*(job.on or ()), *job.predicates]
-        query = join(*streams.values(), on=on, select=job.select, cross=job.cross, buckets=job.buckets)
+        query = join(
+            *streams.values(),
+            on=on,
+            select=job.select,
+            cross=job.cross,
+            buckets=job.buckets,
+            memory=job.memory,
+        )
     return Query.of(query.query, job.buckets, job.planning, job.network, job.site_wishes)
 
 
@@ -129,8 +155,8 @@ def _tell(console: Console, progress: Progress) -> None:
 
 
 @contextlib.contextmanager
-def _shown(progress: Progress, console: Console) -> Iterator[None]:
-    """On a terminal the progress stays at the bottom and moves."""
+def _shown(progress: Progress, console: Console, *, curve: bool) -> Iterator[None]:
+    """On a terminal the progress stays at the bottom and moves; with the curve of results, if wanted."""
     if not console.is_terminal:
         yield
         return
@@ -139,7 +165,10 @@ def _shown(progress: Progress, console: Console) -> Iterator[None]:
         totals = Text.assemble(
             (f"{progress.results:,}", "bold"), f" results after batch {progress.batches}, "
         )
-        return Group(streams_table(progress), totals.append(watermark_text(progress)))
+        if not curve:
+            return Group(streams_table(progress), totals.append(watermark_text(progress)))
+        lines = curve_lines(progress.curve, width=max(20, min(100, console.width - 16)))
+        return Group(streams_table(progress), totals.append("results so far"), *map(Text, lines))
 
     with Live(console=console, get_renderable=view, refresh_per_second=4):
         yield

@@ -23,6 +23,7 @@ from functools import partial
 import numpy as np
 
 from watersmeet.kernel.results import Results, fetch
+from watersmeet.kernel.room import Room
 from watersmeet.kernel.route import Routes
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sampling import PathPlanner, sample_windows
@@ -60,6 +61,7 @@ class MultiwayJoin:
         planner: Chooses paths by what the windows hold; None keeps to those of the plan.
         slicing: Says which rows are stored here; None stores all that come.
         block_bytes: What a block of results may take per input.
+        room: What may be open at a time of the windows; None sets no limit.
     """
 
     windows: list[Window]
@@ -71,6 +73,7 @@ class MultiwayJoin:
     planner: PathPlanner | None = None
     slicing: Slicing | None = None
     block_bytes: int = BLOCK_BYTES
+    room: Room | None = None
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -155,9 +158,8 @@ class MultiwayJoin:
             rows_visible = [sum(stored.rows for stored in runs) for runs in visible]
             look = partial(sample_windows, visible, self.routes.scanned)
             path = self.planner.path(part, rows_visible, look)
-        search = Search(
-            self.routes.along(path), visible, [window.length for window in self.windows], self.block_bytes
-        )
+        lengths = [window.length for window in self.windows]
+        search = Search(self.routes.along(path), visible, lengths, self.block_bytes, self.room)
         for rows in search.combinations():
             self.counts.results += len(rows)
             yield from fetch(rows, self.leaving)

@@ -40,6 +40,7 @@ class Reach:
     Attributes:
         heads: The numbers of the heads that can find partners.
         runs: Runs of the other windows, window by window in probe order.
+        names: What these are called.
         first_run: Where the runs of each window start in `runs`, and one past the last.
         chosen: Per head, the numbers of the runs it reaches, window by window.
         bounds: Per head, where the numbers of each window start in `chosen`, and one past the last.
@@ -47,6 +48,7 @@ class Reach:
 
     heads: list[int]
     runs: list[Run]
+    names: list[str]
     first_run: Any
     chosen: list[Any]
     bounds: list[Any]
@@ -76,9 +78,11 @@ def reach_of(heads: Sequence[Span], windows: Sequence[Sequence[StoredRun]]) -> R
         mine = [np.flatnonzero(meets[level][head, numbers]) for level, numbers in enumerate(used)]
         chosen.append(np.concatenate([numbers + first_run[level] for level, numbers in enumerate(mine)]))
         bounds.append(_starts([len(numbers) for numbers in mine]))
+    looked_into = [stored[int(i)] for stored, numbers in zip(windows, used, strict=True) for i in numbers]
     return Reach(
         searching.tolist(),
-        [stored[int(i)].run for stored, numbers in zip(windows, used, strict=True) for i in numbers],
+        [stored.run for stored in looked_into],
+        [stored.id for stored in looked_into],
         first_run,
         chosen,
         bounds,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.combinations import Combinations
@@ -29,6 +30,44 @@ class Results:
     def __len__(self) -> int:
         """How many results the block holds."""
         return len(self.times)
+
+    @property
+    def nbytes(self) -> int:
+        """About what they take."""
+        return int(self.times.nbytes + sum(column.nbytes for part in self.columns for column in part))
+
+
+def gathered(blocks: Iterable[Results], most_bytes: int) -> Iterator[Results]:
+    """The same results in fewer blocks: whoever takes them has a price for each, however small.
+
+    Args:
+        blocks: Blocks of results.
+        most_bytes: Blocks are put together up to this size.
+    """
+    waiting: list[Results] = []
+    size = 0
+    for block in blocks:
+        if waiting and size + block.nbytes > most_bytes:
+            yield _together(waiting)
+            waiting, size = [], 0
+        waiting.append(block)
+        size += block.nbytes
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(blocks: list[Results]) -> Results:
+    if len(blocks) == 1:
+        return blocks[0]
+    columns = tuple(
+        [pa.concat_arrays(pieces) for pieces in zip(*parts, strict=True)]
+        for parts in zip(*(block.columns for block in blocks), strict=True)
+    )
+    times, ends = (
+        np.concatenate(pieces)
+        for pieces in ([block.times for block in blocks], [block.ends for block in blocks])
+    )
+    return Results(columns, times, ends)
 
 
 def fetch(rows: Combinations, leaving: Sequence[Sequence[int]]) -> Iterator[Results]:

@@ -112,6 +112,12 @@ def assemble_run(
     )
 
 
+def run_bytes(run: Run) -> int:
+    """About what a run takes: its columns and times, and its keys with their slots of the directory."""
+    keys = 0 if run.key_bytes is None else run.key_bytes.data.nbytes + run.key_bytes.offsets.nbytes
+    return int(run.columns.nbytes + run.times.nbytes + run.key_hashes.nbytes + run.directory.nbytes + keys)
+
+
 def replace_columns(run: Run, columns: pa.RecordBatch) -> Run:
     """The same run with other kept columns for its rows."""
     return replace(run, columns=columns, buffers=buffer_table(columns))

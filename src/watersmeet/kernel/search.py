@@ -10,8 +10,8 @@ number of combinations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from watersmeet.kernel.conditions import Condition
 from watersmeet.kernel.gather import TooManyBytes
 from watersmeet.kernel.probe import EXAMINED, LOOKUPS, ROW_BITS, new_cursor, probe
 from watersmeet.kernel.reach import Reach, reach_of
+from watersmeet.kernel.room import Room
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.window import StoredRun
 
@@ -91,6 +92,7 @@ class Search:
         visible: Per input the runs that may be looked into.
         lengths: Per input the longest life of a row.
         block_bytes: What a block of combinations may take per input.
+        room: What may be open at a time; None sets no limit.
         examined: How many candidates were looked at so far.
         lookups: How many times a key was looked for in a run so far.
     """
@@ -99,12 +101,22 @@ class Search:
     visible: Sequence[Sequence[StoredRun]]
     lengths: Sequence[int]
     block_bytes: int = BLOCK_BYTES
+    room: Room | None = None
     examined: int = 0
     lookups: int = 0
+    _crowded: bool = False
+
+    def __post_init__(self) -> None:
+        """Where not all windows may be open together, they are visited one by one."""
+        others = [runs for part, runs in enumerate(self.visible) if part != self.route.head]
+        if self.room is not None and not self.room.holds(others):
+            self._crowded = True
+            self.route = replace(self.route, stages=tuple(_one_by_one(self.route.stages)))
 
     def combinations(self) -> Iterator[Combinations]:
         """Every combination, in blocks."""
-        return self._after(0, _Heads(self.visible[self.route.lead]))
+        for runs in self._groups(self.route.lead):
+            yield from self._after(0, _Heads(runs))
 
     def _after(self, number: int, heads: _Heads) -> Iterator[Combinations]:
         """What the stages from this one on make of the heads."""
@@ -122,9 +134,25 @@ class Search:
                 run, bound = kept.as_head(self.route.lead)
                 yield from self._after(number + 1, _Heads([_Bound(run)], bound))
 
+    def _groups(self, part: int) -> Iterable[Sequence[StoredRun]]:
+        """The visible runs of an input, as far as they may be open together; new rows are in any case."""
+        if self.room is None or not self._crowded or part == self.route.head:
+            return [self.visible[part]]
+        return self.room.groups(self.visible[part], len(self.visible) - 1)
+
     def _visited(self, inputs: Sequence[int], heads: _Heads) -> Iterator[Combinations]:
         """The heads with all their partners in some windows."""
-        reach = reach_of(heads.runs, [self.visible[part] for part in inputs])
+        if len(inputs) > 1:
+            yield from self._met(inputs, heads, [self.visible[part] for part in inputs])
+            return
+        for runs in self._groups(inputs[0]):
+            yield from self._met(inputs, heads, [runs])
+
+    def _met(
+        self, inputs: Sequence[int], heads: _Heads, windows: Sequence[Sequence[StoredRun]]
+    ) -> Iterator[Combinations]:
+        """The heads with all their partners in these runs."""
+        reach = reach_of(heads.runs, windows)
         if not reach.heads:
             return
         leading = [heads.runs[head].run for head in reach.heads]
@@ -176,9 +204,20 @@ class Search:
         for level, part in enumerate(inputs):
             first, last = reach.first_run[level], reach.first_run[level + 1]
             place = found[:, level + 1]
-            places[part] = Places(reach.runs[first:last], (place >> ROW_BITS) - first, place & _ROW_MASK)
+            owners = (place >> ROW_BITS) - first
+            places[part] = Places(reach.runs[first:last], owners, place & _ROW_MASK)
+            if self.room is not None:
+                self.room.count(reach.names[first:last], owners)
         # Copies, because the next combinations are written over these.
         return Combinations(places, found[:, -2].copy(), found[:, -1].copy())
+
+
+def _one_by_one(stages: Sequence[Stage]) -> Iterator[Stage]:
+    """The same with one window at a time; what is judged after several is judged after the last."""
+    for stage in stages:
+        *first, last = stage.inputs
+        yield from (Stage((part,), ()) for part in first)
+        yield Stage((last,), stage.conditions)
 
 
 def _mask(condition: Condition, rows: Combinations) -> Any:

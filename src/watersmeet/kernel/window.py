@@ -6,21 +6,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from watersmeet.kernel.run import Rows, Run, build_run, merge_runs
+from watersmeet.kernel.run import Rows, Run, build_run, merge_runs, run_bytes
 from watersmeet.kernel.slices import Slice, cut
 
 # Runs of one slice and about one size are merged when there are this many: every row is rewritten
 # log4(slice / batch) times, and a probe meets at most three runs of each size.
 _FAN_IN = 4
 # Larger runs stay as they are: a column of texts in Arrow holds two gigabytes.
-_MERGE_BYTES = 1 << 30
+MERGE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
     """A run in a window, with what is needed to place and to drop it without opening it.
 
-    `earliest` is the time of its first row, `end` the last instant at which one of its rows is alive.
+    `earliest` is the time of its first row, `end` the last instant at which one of its rows is alive, `size`
+    about how many bytes it takes.
     """
 
     id: str
@@ -29,6 +30,7 @@ class StoredRun:
     earliest: int
     end: int
     open: Callable[[], Run]
+    size: int = 0
 
     @property
     def run(self) -> Run:
@@ -47,6 +49,7 @@ class Window:
         runs: What is stored now.
         added: Runs stored since the changes were last taken.
         removed: Names of runs that are gone since then.
+        merge_bytes: Runs are not merged to larger ones than this.
     """
 
     length: int
@@ -55,6 +58,7 @@ class Window:
     runs: list[StoredRun] = field(default_factory=list)
     added: dict[str, StoredRun] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
+    merge_bytes: int = MERGE_BYTES
 
     @property
     def rows(self) -> int:
@@ -76,6 +80,11 @@ class Window:
     def take_out(self, gone: Iterable[StoredRun]) -> None:
         """Forget some runs."""
         self._remove(gone)
+
+    def take_in(self, stored: StoredRun) -> None:
+        """Keep a run of another window, which has let it go."""
+        self.runs.append(stored)
+        self.added[stored.id] = stored
 
     def swap(self, old: StoredRun, new: StoredRun) -> StoredRun:
         """The same run, opened in another way."""
@@ -113,7 +122,9 @@ class Window:
 
     def _store(self, piece: Slice, run: Run) -> StoredRun:
         end = int(run.times.max()) + self.length if run.ends is None else int(run.ends.max())
-        stored = StoredRun(self.new_id(), piece, run.rows, int(run.times.min()), end, lambda: run)
+        stored = StoredRun(
+            self.new_id(), piece, run.rows, int(run.times.min()), end, lambda: run, run_bytes(run)
+        )
         self.runs.append(stored)
         self.added[stored.id] = stored
         return stored
@@ -133,7 +144,7 @@ class Window:
             group = groups[stored.slice, size_class]
             group.append(stored)
             if len(group) == _FAN_IN:
-                if sum(stored.run.columns.nbytes for stored in group) <= _MERGE_BYTES:
+                if sum(stored.size for stored in group) <= self.merge_bytes:
                     return group
                 group.clear()
         return []

@@ -56,6 +56,21 @@ class Bounded:
         there = -(-buckets // self.executors)
         return self.memory // 2 // there
 
+    def resident_bytes(self, buckets: int, operators: int) -> int:
+        """What the runs of a bucket with windows may take between batches: a quarter of the memory."""
+        there = -(-buckets // self.executors)
+        return self.memory // 4 // (there * operators)
+
+    @property
+    def open_bytes(self) -> int:
+        """What windows may take while they are looked into: another quarter."""
+        return self.memory // 4 // self.tasks
+
+    @property
+    def block_bytes(self) -> int:
+        """What a block of results may take per input; Spark copies each of them a few times."""
+        return max(1 << 16, self.memory // 128)
+
     @property
     def chunk_bytes(self) -> int:
         """How many bytes of rows are packed at a time."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.stream import Stream
-from watersmeet.query.window import Unbounded
+from watersmeet.query.window import RowWindow, Unbounded
 
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
@@ -48,21 +48,25 @@ def refuse_unfit_memory(
 ) -> None:
     """Streams without an end need a limit, and what cannot be left for later cannot have one."""
     endless = [stream.name for stream in streams if isinstance(stream.window, Unbounded)]
-    if memory is not None and not endless:
-        raise InvalidQuery(
-            "the memory of a join with windows cannot be limited",
-            "rows leave it by their windows.",
-            "leave memory= out, or give both of two streams window=wm.UNBOUNDED.",
-        )
-    if not endless:
+    if memory is None and not endless:
         return
     placed = [stream.name for stream in streams if stream.site is not None]
     if placed:
         raise InvalidQuery(
-            "streams without windows cannot be joined between sites",
+            "the memory of a join between sites cannot be limited",
             f"{choices(placed)} arrive at sites.",
-            "leave site= out, or give every stream a window.",
+            "leave site= out, or memory= out and give every stream a window.",
         )
+    counted = [stream.name for stream in streams if isinstance(stream.window, RowWindow)]
+    if counted:
+        raise InvalidQuery(
+            "the memory of a join with windows of rows cannot be limited",
+            f"of {choices(counted)} a number of rows is kept, and which these are is known only with all of "
+            "them at hand.",
+            "leave memory= out, or give every stream a window of time.",
+        )
+    if not endless:
+        return
     if memory is None:
         raise InvalidQuery(
             f'rows of stream "{endless[0]}" would fill the memory',

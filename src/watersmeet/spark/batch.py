@@ -19,7 +19,7 @@ from watersmeet.spark.processor import (
     ledger_metrics,
     new_join,
 )
-from watersmeet.spark.progressive.budget import new_bucket
+from watersmeet.spark.progressive.bucket import new_bucket
 from watersmeet.spark.progressive.plain import join_all
 from watersmeet.spark.task import JoinTask
 

@@ -31,10 +31,10 @@ from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.blobs import PACKED_SCHEMA
+from watersmeet.spark.budget import on_executors
 from watersmeet.spark.metrics import observation_name
 from watersmeet.spark.pack import NEWEST, SOURCE_SCHEMA
 from watersmeet.spark.prepare import clock_number, column_named, prepared_sources, task_tree
-from watersmeet.spark.progressive.budget import on_executors
 from watersmeet.spark.progressive.control import FORMAT, ControlSource
 from watersmeet.spark.report import METRICS_COLUMN, observation
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
@@ -63,6 +63,7 @@ def join_dataframe(plan: Plan, control: Path) -> DataFrame:
         _refuse_watermarks(query.streams)
     else:
         refuse_large_types(conf)
+        _refuse_limit(plan)
     sources = prepared_sources(plan)
     tasks = task_tree(plan, [source.schema for source in sources])
 
@@ -121,6 +122,15 @@ def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
             "read all inputs with readStream, or all with read.",
         )
     return next(iter(kinds.values()))
+
+
+def _refuse_limit(plan: Plan) -> None:
+    if plan.bounded is not None and not plan.endless:
+        raise InvalidQuery(
+            "the memory of a join of plain DataFrames with windows cannot be limited",
+            "Spark hands over all rows of a bucket at once.",
+            "leave memory= out, or read the inputs with readStream and trigger(availableNow=True).",
+        )
 
 
 def _refuse_watermarks(streams: Sequence[Stream]) -> None:

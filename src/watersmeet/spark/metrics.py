@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from watersmeet.spark.report import KEYS, LARGEST, NEWEST, OBSERVED, STATE, SUMS, path_of, text_of
+from watersmeet.spark.report import KEYS, LARGEST, NEWEST, OBSERVED, STATE, SUMS, WORKER, path_of, text_of
 
 _NAME = re.compile(r"watersmeet (\d+): ")
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -35,10 +35,11 @@ class HotKey:
 class StreamMetrics:
     """One stream in one batch.
 
-    `live`, `state_bytes` and `keys`, an estimate of the different keys among the live rows, are None when
-    they were not measured, and `newest`, the newest time the stream has ever sent, when nothing was
-    reported or the year is one Python has no dates for. `largest` is how many of the live rows the bucket
-    has that holds most of them. `paths` are those of its new rows, in the buckets that reported.
+    `live`, `state_bytes`, `memory_bytes`, which is what the part of it takes that is open in memory, and
+    `keys`, an estimate of the different keys among the live rows, are None when they were not measured, and
+    `newest`, the newest time the stream has ever sent, when nothing was reported or the year is one Python
+    has no dates for. `largest` is how many of the live rows the bucket has that holds most of them. `paths`
+    are those of its new rows, in the buckets that reported.
     """
 
     rows: int
@@ -48,6 +49,7 @@ class StreamMetrics:
     future_times: int
     live: int | None
     state_bytes: int | None
+    memory_bytes: int | None
     keys: int | None
     largest: int | None
     newest: datetime | None
@@ -71,7 +73,11 @@ class PredicateMetrics:
 
 @dataclass(frozen=True, slots=True)
 class BatchMetrics:
-    """One batch of one join; `name` is the observation's, ``watersmeet <number>: <streams>``."""
+    """One batch of one join; `name` is the observation's, ``watersmeet <number>: <streams>``.
+
+    A join without windows makes `scans` and `merges` of what is on disk while nothing arrives. Where memory
+    is limited, `worker_bytes` is what the largest of the Python workers has of its own.
+    """
 
     name: str
     batch: int
@@ -81,6 +87,9 @@ class BatchMetrics:
     lookups: int
     path_changes: int
     kernel_ms: float
+    scans: int
+    merges: int
+    worker_bytes: int | None
     watermark_held_by: str | None
     hot_keys: tuple[HotKey, ...]
     streams: dict[str, StreamMetrics]
@@ -139,6 +148,9 @@ def _read(name: str, batch: int, observed: Any) -> BatchMetrics:
         observed["lookups"],
         observed["path_changes"],
         observed["kernel_ms"],
+        observed["scans"],
+        observed["merges"],
+        observed[WORKER],
         observed["watermark_held_by"],
         tuple(_read_hot_key(one, names) for one in observed["hot_keys"]),
         {stream: _read_stream(values, names) for stream, values in streams.items()},

@@ -15,6 +15,10 @@ from watersmeet.spark.labels import label_of
 from watersmeet.spark.report import METRICS_COLUMN, metric_names
 from watersmeet.spark.task import JoinTask, Link
 
+# Results are returned in frames of about this size where they come in smaller blocks: a frame costs some
+# milliseconds, however small.
+FRAME_BYTES = 1 << 20
+
 _TIME = pa.timestamp("us", tz="UTC")
 _METRICS = pa.list_(pa.int64())
 

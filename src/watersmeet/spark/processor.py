@@ -12,16 +12,19 @@ from watersmeet.errors import CheckpointMismatch
 from watersmeet.kernel.judge import judge_of
 from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.operator import Kernel, kernel_for
-from watersmeet.kernel.results import Results
+from watersmeet.kernel.results import Results, gathered
 from watersmeet.kernel.sampling import distinct_keys, hottest_key
 from watersmeet.kernel.slicing import Slicing
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan.identity import difference
 from watersmeet.plan.layout import Ref
+from watersmeet.spark.allocator import own_memory, return_freed_memory
 from watersmeet.spark.blobs import limited, unpack
+from watersmeet.spark.budget import refuse_large_batch
 from watersmeet.spark.frames import arrow_frame
-from watersmeet.spark.output import output_of
+from watersmeet.spark.output import FRAME_BYTES, output_of
 from watersmeet.spark.report import hot_key_numbers, path_number
+from watersmeet.spark.room import give_room, staying
 from watersmeet.spark.shelf import shelf_for
 from watersmeet.spark.state import MANIFEST, BucketState
 from watersmeet.spark.task import JoinTask
@@ -168,13 +171,21 @@ class JoinProcessor:
             yield from map(arrow_frame, self._output.heartbeats())
             yield arrow_frame(self._output.metrics(keep_ledger(self._task, self._blobs, blobs)))
             return
-        bucket = self._bucket_of[label]
+        bucket, bounded = self._bucket_of[label], self._task.plan.bounded
+        if bounded is not None:
+            refuse_large_batch(bounded, sum(len(blob) for some in blobs.values() for blob in some))
         state, join = self._open(bucket, timers)
         watch = Stopwatch()
-        for block in join_blobs(self._task, join, blobs, watch):
+        for block in gathered(join_blobs(self._task, join, blobs, watch), FRAME_BYTES):
             yield arrow_frame(self._output.results(block))
         values = self._close(bucket, state, join, watch)
-        values.update(key_metrics(self._task, join))
+        if bounded is None:
+            values.update(key_metrics(self._task, join))
+        else:
+            # Keys are not counted, for that all runs would have to be opened.
+            values["worker_bytes"] = own_memory()
+            del state, join
+            return_freed_memory()
         yield arrow_frame(self._output.metrics(values))
 
     def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:
@@ -183,7 +194,7 @@ class JoinProcessor:
         state, join = self._open(bucket, timers)
         state.manifest.timer_ms = None  # Spark deletes a timer that has fired
         watch = Stopwatch()
-        for block in join_blobs(self._task, join, {}, watch):
+        for block in gathered(join_blobs(self._task, join, {}, watch), FRAME_BYTES):
             yield arrow_frame(self._output.results(block))
         yield arrow_frame(self._output.metrics(self._close(bucket, state, join, watch)))
 
@@ -197,6 +208,8 @@ class JoinProcessor:
         if self._task.plan.adaptive:
             join.planner = Adaptive.of(self._task.operator, state.manifest.paths)
         state.load(join, [spec.kept for spec in self._task.inputs])
+        if self._task.plan.bounded is not None:
+            give_room(self._task.plan.bounded, join, state)
         # Zero before the first watermark: Spark refuses results at or before that as well.
         join.watermark = timers.getCurrentWatermarkInMs() * 1000
         return state, join
@@ -213,12 +226,19 @@ class JoinProcessor:
         # They have not been taken yet, and count as well.
         judges = [judge_of(function) for function in self._task.functions]
         state.manifest.asked = [judge.before.plus(judge.now) for judge in judges]
+        limited = self._task.plan.bounded is not None
+        stay = staying(self._task, join, state) if limited else None
         state.save(join, self._task.identity)
+        if stay is not None:
+            state.close_others(stay)
         values = bucket_metrics(self._task, bucket, join, watch) | function_metrics(self._task)
         for number in range(len(self._task.inputs)):
             entries = state.entries(join, number)
             values[f"live_{number}"] = sum(entry.rows for entry in entries)
             values[f"state_bytes_{number}"] = sum(entry.length for entry in entries)
+            values[f"memory_bytes_{number}"] = sum(
+                entry.size or entry.length for entry in entries if stay is None or entry.id in stay
+            )
         return values
 
     def _set_timer(self, state: BucketState, join: Kernel) -> None:

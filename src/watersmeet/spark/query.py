@@ -279,6 +279,12 @@ class Query:
         """
         from watersmeet.spark.sites.deployment import deploy
 
+        if self.query.memory is not None:
+            raise InvalidQuery(
+                "the memory of a deployed join cannot be limited",
+                "its parts keep all their rows.",
+                "leave memory= out, or run it with to_dataframe().",
+            )
         return deploy(
             self.query,
             self.wiring,

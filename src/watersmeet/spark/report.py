@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 METRICS_COLUMN = "__metrics"
 OBSERVED = "join"
 
-TOTALS = ("buckets", "results", "rows_examined", "lookups", "path_changes", "kernel_us")
+TOTALS = ("buckets", "results", "rows_examined", "lookups", "path_changes", "kernel_us", "scans", "merges")
+# The memory of the worker that takes most.
+WORKER = "worker_bytes"
 SUMS = ("rows", "late", "null_keys", "null_times", "future_times")
-STATE = ("live", "state_bytes")
+STATE = ("live", "state_bytes", "memory_bytes")
 KEYS = "keys"
 NEWEST = "newest_us"
 # The rows of the bucket that holds most.
@@ -53,6 +55,7 @@ def metric_names(streams: int, functions: int) -> list[str]:
     per_function = [f"{name}_{i}" for i in range(functions) for name in FUNCTION]
     return [
         *TOTALS,
+        WORKER,
         *per_stream,
         *per_function,
         _HOLDER,
@@ -165,6 +168,9 @@ def _summary(
         total("lookups").alias("lookups"),
         total("path_changes").alias("path_changes"),
         (total("kernel_us") / F.lit(1000)).alias("kernel_ms"),
+        total("scans").alias("scans"),
+        total("merges").alias("merges"),
+        F.array_max(F.transform(reports, lambda report: F.get(report, F.lit(places[WORKER])))).alias(WORKER),
         holder.alias("watermark_held_by"),
         _hottest(reports, places).alias("hot_keys"),
         F.struct(*[of_stream(i).alias(name) for i, name in enumerate(names)]).alias("streams"),

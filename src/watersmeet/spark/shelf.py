@@ -44,6 +44,8 @@ class Shelf:
         self._folder = folder
         self._strict = strict
         self._open: dict[str, _OpenRun] = {}
+        # How files looked when they were verified, also of runs that were closed since.
+        self._verified: dict[str, _Stamp] = {}
         self._swept = time.monotonic()
 
     def get(self, name: str, length: int, checksum: int, fetch: Callable[[], bytes]) -> Run:
@@ -86,6 +88,10 @@ class Shelf:
                     "goes on from its checkpoint.",
                 ) from error
 
+    def open_runs(self) -> set[str]:
+        """The names of the runs that are open."""
+        return set(self._open)
+
     def close_others(self, names: set[str]) -> None:
         """Close all runs but some; their files stay."""
         for name in [name for name in self._open if name not in names]:
@@ -97,6 +103,7 @@ class Shelf:
         An attempt that starts from the state before this batch finds them in RocksDB.
         """
         self.close_others(names)
+        self._verified = {name: stamp for name, stamp in self._verified.items() if name in names}
         for name in removed:
             with contextlib.suppress(OSError):
                 (self._folder / name).unlink()
@@ -118,8 +125,10 @@ class Shelf:
             if stamp.size != length:
                 return None
             mapped = _mapped(file)
-            if blob_checksum(mapped) != checksum:
-                return None
+            if self._verified.get(path.name) != stamp:
+                if blob_checksum(mapped) != checksum:
+                    return None
+                self._verified[path.name] = stamp
             return _OpenRun(from_blob(mapped), file, stamp)
         except (OSError, ValueError, DamagedRun):
             return None
@@ -130,6 +139,7 @@ class _Stamp(NamedTuple):
 
     size: int
     modified_ns: int
+    inode: int
 
 
 class _File:
@@ -162,7 +172,7 @@ class _OpenRun(NamedTuple):
 
 def _stamp(file: _File) -> _Stamp:
     status = os.fstat(file.descriptor)
-    return _Stamp(status.st_size, status.st_mtime_ns)
+    return _Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _mapped(file: _File) -> mmap.mmap:

@@ -45,6 +45,8 @@ class RunEntry:
     end: int
     length: int
     checksum: int
+    # What it takes in memory; not known of runs that were written before this was.
+    size: int = 0
 
 
 @dataclass
@@ -58,7 +60,8 @@ class Manifest:
         paths: How paths came about.
         shares: Which slice stores which rows, by input.
         asked: What is known about functions from asking them.
-        progress: Where a join in bounded memory stands.
+        progress: Where a join without windows stands.
+        found: Combinations that runs lately had a part in per batch, by name, where memory is limited.
     """
 
     identity: str
@@ -68,10 +71,11 @@ class Manifest:
     shares: dict[int, Shares] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     progress: Progress | None = None
+    found: dict[str, float] = field(default_factory=dict)
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         """A manifest may be older than some of its fields."""
-        self.__dict__.update({"shares": {}, "asked": [], "progress": None, **values})
+        self.__dict__.update({"shares": {}, "asked": [], "progress": None, "found": {}, **values})
 
 
 class BucketState:
@@ -107,35 +111,46 @@ class BucketState:
                     entry.earliest,
                     entry.end,
                     partial(self._open, entry, schema),
+                    entry.size or entry.length,
                 )
                 for entry in entries
             ]
 
     def save(self, join: Kernel | ProgressiveBucket, identity: str) -> None:
         """Persist what changed."""
+        before = self._entries()
         all_removed: list[str] = []
         for window, entries in zip(join.windows, self.manifest.windows, strict=True):
             added, removed = window.take_changes()
-            entries += [self._entry(stored) for stored in added]
-            for name in removed:
-                self._blobs.removeKey((name,))
             gone = set(removed)
             entries[:] = [entry for entry in entries if entry.id not in gone]
+            # A run may come from another window.
+            entries += [before.get(stored.id) or self._entry(stored) for stored in added]
             all_removed += removed
-        # Those that were written and have gone in one batch.
-        for name in self._written:
+        names = self._entries().keys()
+        # And those that were written and have gone in one batch.
+        all_removed = [name for name in (*all_removed, *self._written) if name not in names]
+        for name in all_removed:
             self._blobs.removeKey((name,))
-        all_removed += self._written
         self._written = {}
         self.manifest.identity = identity
-        names = {entry.id for entries in self.manifest.windows for entry in entries}
-        self._shelf.keep_only(names, all_removed)
+        self._shelf.keep_only(set(names), all_removed)
         self._blobs.updateValue(MANIFEST, (pickle.dumps(self.manifest),))
 
     def put_away(self, stored: StoredRun, schema: pa.Schema) -> StoredRun:
         """Write a run now instead of at the end of the batch; returns it as one that is in its file only."""
+        if stored.id in self._entries():
+            return stored
         entry = self._written[stored.id] = self._write(stored)
         return replace(stored, open=partial(self._open, entry, schema))
+
+    def open_runs(self) -> set[str]:
+        """The names of the runs that are open."""
+        return self._shelf.open_runs()
+
+    def close(self, names: set[str]) -> None:
+        """Close some runs."""
+        self._shelf.close_others(self._shelf.open_runs() - names)
 
     def close_others(self, names: set[str]) -> None:
         """Close all runs but some."""
@@ -145,6 +160,9 @@ class BucketState:
         """The lines about the rows of one input."""
         windows = zip(join.stored, self.manifest.windows, strict=True)
         return [entry for stored, entries in windows if stored == number for entry in entries]
+
+    def _entries(self) -> dict[str, RunEntry]:
+        return {entry.id: entry for entries in self.manifest.windows for entry in entries}
 
     def _entry(self, stored: StoredRun) -> RunEntry:
         return self._written.pop(stored.id) if stored.id in self._written else self._write(stored)
@@ -162,6 +180,7 @@ class BucketState:
             stored.end,
             len(blob),
             blob_checksum(blob),
+            stored.size,
         )
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:

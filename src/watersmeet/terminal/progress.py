@@ -40,6 +40,7 @@ class Progress:
     Attributes:
         streams: Every input of every operator by name: the streams, then results that are joined further.
         expected_rows: How many rows will come; None where nobody knows.
+        curve: After every batch, the seconds since the start and the results found until then.
     """
 
     streams: dict[str, StreamTotals]
@@ -50,6 +51,7 @@ class Progress:
     held_by: str = ""
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None
+    curve: list[tuple[float, int]] = field(default_factory=list)
     _last_batch: int = -1
 
     @classmethod
@@ -89,6 +91,7 @@ class Progress:
         operators = metrics(progress)
         self.batches += 1
         self.results += operators[-1].results
+        self.curve.append((self.seconds, self.results))
         holders = [operator.watermark_held_by for operator in operators if operator.watermark_held_by]
         self.held_by = holders[-1] if holders else self.held_by
         watermark = progress.eventTime.get("watermark", "")

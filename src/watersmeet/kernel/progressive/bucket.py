@@ -17,10 +17,12 @@ from watersmeet.kernel.run import Rows
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
-from watersmeet.plan.progressive import Policy
+from watersmeet.plan.progressive import Merge, Policy
 
 # Of a full memory, one part in so many is made free.
 _FLUSH_PARTS = 4
+# Runs are mapped and looked into where they lie, so all of a side take part in one merge.
+ALL_RUNS = 1 << 30
 # And a block of results takes one part of it in so many, but not less than so many bytes.
 _BLOCK_PARTS = 8
 _LEAST_BLOCK = 1 << 16
@@ -38,6 +40,7 @@ class Progress:
         tag: The last tag.
         received: How many rows came, and the bytes they take in memory.
         finished: Whether all is found.
+        left: When runs left memory, by name, where their rows left together.
     """
 
     books: Books
@@ -47,6 +50,7 @@ class Progress:
     tag: int
     received: tuple[int, int]
     finished: bool
+    left: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class ProgressiveBucket:
         received: How many rows came, and the bytes they take in memory.
         finished: Whether all has come, and all is found.
         counts: What was done; late are rows that came after the end of their stream.
+        tasks: How many scans and merges were done in silence.
     """
 
     join: ProgressiveJoin
@@ -68,6 +73,7 @@ class ProgressiveBucket:
     received: tuple[int, int] = (0, 0)
     finished: bool = False
     counts: Counts = field(default_factory=lambda: Counts([0, 0], [0, 0]))
+    tasks: list[int] = field(default_factory=lambda: [0, 0])
     _remembered: tuple[int, ...] = ()
 
     @classmethod
@@ -87,7 +93,7 @@ class ProgressiveBucket:
         pairs.block_bytes = max(_LEAST_BLOCK, budget // _BLOCK_PARTS)
         first, second = (len(spec.stored) for spec in layout.inputs)
         store = RunStore(pairs, (first, second), bits, new_id)
-        return cls(ProgressiveJoin(store, policy, 1 << bits, 1, 1), store, budget)
+        return cls(ProgressiveJoin(store, policy, 1 << bits, 1, 1, ALL_RUNS), store, budget)
 
     @property
     def windows(self) -> list[Window]:
@@ -116,6 +122,7 @@ class ProgressiveBucket:
         """Nothing arrives: work on what is on disk, for about so long and no less than one task."""
         until = time.perf_counter() + seconds
         while (task := self.join.next_task()) is not None:
+            self.tasks[isinstance(task, Merge)] += 1
             yield from self.join.run(task)
             if time.perf_counter() >= until:
                 return
@@ -151,7 +158,14 @@ class ProgressiveBucket:
         tags = {run.handle.id: run.tag for side in self.join.disk for runs in side for run in runs}
         join = self.join
         return Progress(
-            join.books, join.histories, join.clock, tags, join.last_tag, self.received, self.finished
+            join.books,
+            join.histories,
+            join.clock,
+            tags,
+            join.last_tag,
+            self.received,
+            self.finished,
+            self.store.left,
         )
 
     def restore(self, progress: Progress) -> None:
@@ -163,6 +177,7 @@ class ProgressiveBucket:
         self._remembered = (join.clock, self.finished, *join.books.complete)
         if self.finished:
             return
+        self.store.restore(progress.left)
         for disk, windows in zip(join.disk, self.store.disk, strict=True):
             for runs, window in zip(disk, windows, strict=True):
                 # In the order in which they were written or merged, which matching runs have in common.
@@ -174,7 +189,7 @@ class ProgressiveBucket:
         """How many rows the budget holds, by what rows have taken so far."""
         rows, size = self.received
         self.join.capacity = max(1, self.budget * rows // max(1, size))
-        self.join.flush_rows = max(1, self.join.capacity // _FLUSH_PARTS)
+        self.join.flush_rows = self.join.run_rows = max(1, self.join.capacity // _FLUSH_PARTS)
 
 
 def _disk_run(stored: StoredRun, tag: int) -> DiskRun:

@@ -19,12 +19,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 # When rows leave that are still in memory.
 NEVER = 1 << 62
+
+
+class Tagged(Protocol):
+    """A run that is known by its tag."""
+
+    @property
+    def tag(self) -> int:
+        """Its number."""
+
+
+T = TypeVar("T", bound=Tagged)
 
 
 @dataclass(slots=True)
@@ -49,6 +60,10 @@ class History:
             last = ticks[np.searchsorted(ticks, left[side], side="right") - 1]
             mask |= (last >= came[side]) & (last > left[1 - side])
         return mask
+
+    def unmatched(self, one: Tagged, others: Iterable[T]) -> list[T]:
+        """Runs of the second side whose pairs with one of the first are not all known."""
+        return [other for other in others if (one.tag, other.tag) not in self.matched]
 
     def forget_others(self, tags: Iterable[int]) -> None:
         """Drop what is known about runs that are gone."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 from watersmeet.kernel.progressive.books import Books
@@ -34,6 +33,7 @@ class ProgressiveJoin:
         capacity: How many rows memory holds.
         flush_rows: How many have to go when it is full.
         fan_in: How many runs of a side are merged at a time.
+        run_rows: The most rows of a run that others are merged to; None sets no limit.
         clock: The last tick.
         books: What is where.
         disk: Runs on disk, by side and partition.
@@ -47,6 +47,7 @@ class ProgressiveJoin:
     capacity: int
     flush_rows: int
     fan_in: int = 2
+    run_rows: int | None = None
     clock: int = 0
     books: Books = field(init=False)
     disk: tuple[list[list[DiskRun]], ...] = field(init=False)
@@ -112,18 +113,19 @@ class ProgressiveJoin:
             resident = [{run.tag for run in runs} for runs in memory]
             first, second = ([*self.disk[side][partition], *memory[side]] for side in (0, 1))
             self.store.read([*first, *second])
-            for one, other in product(first, second):
+            for one in first:
                 # What both have in memory has met there.
-                met = one.tag in resident[0] and other.tag in resident[1]
-                if not met and (one.tag, other.tag) not in history.matched:
-                    yield from self.store.join(partition, one, other, history)
+                met = resident[1] if one.tag in resident[0] else set()
+                new = [other for other in history.unmatched(one, second) if other.tag not in met]
+                if new:
+                    yield from self.store.join(partition, one, new, history)
 
     def merge(self, partition: int, fan_in: int) -> Iterator[Any]:
         """Join what both sides have on disk of a partition."""
         self._tick()
         disk = (self.disk[0][partition], self.disk[1][partition])
         yield from progressive_merge(
-            self.store, partition, disk, self.histories[partition], fan_in, self._new_tag
+            self.store, partition, disk, self.histories[partition], fan_in, self._new_tag, self.run_rows
         )
         self.books.merging[partition] = 0
 
@@ -136,8 +138,8 @@ class ProgressiveJoin:
 
     def _evict(self, flush: Flush) -> None:
         side, partition, tick = flush.side, flush.partition, self._tick()
-        handle, came = self.store.evict(side, partition, flush.rows, tick)
-        self.disk[side][partition].append(DiskRun(self._new_tag(), len(came), handle))
+        runs, came = self.store.evict(side, partition, flush.rows, tick)
+        self.disk[side][partition].extend(DiskRun(self._new_tag(), *run) for run in runs)
         self.books.went(side, partition, tick, came, self.histories[partition].scans[side])
 
     def _tick(self) -> int:

@@ -5,7 +5,8 @@
                   -----   -----        the two are "matching": all their pairs are known
                   R1,S1   R2,s3        a side with one run keeps it, with its tag
 
-Passes repeat until every side is a single run; at least one is needed (Tao et al., Sect. 2.2).
+Passes repeat until one operation has taken all; at least one is needed (Tao et al., Sect. 2.2). Where a run
+must not be larger than some size, an operation leaves several of a side, each matching each of the other.
 """
 
 from __future__ import annotations
@@ -32,36 +33,55 @@ def progressive_merge(
     history: History,
     fan_in: int,
     new_tag: Callable[[], int],
+    most_rows: int | None = None,
 ) -> Iterator[Any]:
     """Join what is on disk of a partition; `disk` ends with one run per side at most.
 
-    It is consistent after every operation, so it may be left off there and taken up again later.
+    It is consistent after every operation, so it may be left off there and taken up again later. With
+    `most_rows`, runs are not merged to larger ones than that, and all have to be taken in one operation.
     """
-    passes = 0
-    while passes == 0 or max(len(side) for side in disk) > 1:
+    more = True
+    while more:
+        operations = list(merge_step((list(disk[0]), list(disk[1])), fan_in))
+        more = len(operations) > 1
         done: tuple[list[DiskRun], list[DiskRun]] = ([], [])
         waiting = (list(disk[0]), list(disk[1]))
-        for operation in merge_step((list(disk[0]), list(disk[1])), fan_in):
+        for operation in operations:
             store.read([run for side in operation for run in side])
-            for one, other in product(*operation):
-                if (one.tag, other.tag) not in history.matched:
-                    yield from store.join(partition, one, other, history)
-            products = [_merged(store, side, partition, runs, new_tag) for side, runs in enumerate(operation)]
-            for side, run in enumerate(products):
-                del waiting[side][: len(operation[side])]
-                if run is not None:
-                    done[side].append(run)
-            if products[0] is not None and products[1] is not None:
-                history.matched.add((products[0].tag, products[1].tag))
-            for side in (0, 1):
+            for one in operation[0]:
+                new = history.unmatched(one, operation[1])
+                if new:
+                    yield from store.join(partition, one, new, history)
+            for side, runs in enumerate(operation):
+                del waiting[side][: len(runs)]
+            products = [
+                [_merged(store, side, partition, group, new_tag) for group in _groups(runs, most_rows)]
+                for side, runs in enumerate(operation)
+            ]
+            history.matched.update((one.tag, other.tag) for one, other in product(*products))
+            for side, runs in enumerate(products):
+                done[side].extend(runs)
                 disk[side][:] = done[side] + waiting[side]
-        passes += 1
     history.forget_others(run.tag for side in disk for run in side)
+
+
+def _groups(runs: Sequence[DiskRun], most_rows: int | None) -> list[list[DiskRun]]:
+    """What becomes one run each."""
+    groups: list[list[DiskRun]] = []
+    room = 0
+    for run in runs:
+        if groups and (most_rows is None or run.rows <= room):
+            groups[-1].append(run)
+        else:
+            groups.append([run])
+            room = most_rows or 0
+        room -= run.rows
+    return groups
 
 
 def _merged(
     store: Store, side: int, partition: int, runs: Sequence[DiskRun], new_tag: Callable[[], int]
-) -> DiskRun | None:
-    if len(runs) < 2:
-        return runs[0] if runs else None
+) -> DiskRun:
+    if len(runs) == 1:
+        return runs[0]
     return DiskRun(new_tag(), sum(run.rows for run in runs), store.merge(side, partition, runs))

@@ -4,14 +4,16 @@
     disk[side][partition]      runs that only scans and merges look into
 
 Both are durable in the same way and lie in files; what makes the difference is which of them are looked into
-when rows arrive. Two more columns of every run have the ticks at which its rows came and left. A partition is
-a range of hashes, so the runs of one never meet those of another.
+when rows arrive. So a run leaves memory without being written again. Two more columns of every run have the
+ticks at which its rows came and left; where all left together, the tick is kept beside the run. A partition
+is a range of hashes, so the runs of one never meet those of another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.progressive.history import NEVER, History
 from watersmeet.kernel.progressive.store import DiskRun
 from watersmeet.kernel.results import Results
-from watersmeet.kernel.run import Rows, concat_rows, rows_of
+from watersmeet.kernel.run import Rows, Run, concat_rows, replace_columns, rows_of
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan.plan import FOREVER_US
 
@@ -65,6 +67,7 @@ class RunStore:
         bits: Leading bits of a hash that say which partition a row is of.
         new_id: Names for new runs.
         put_away: Called with a side and a run of it that has left memory; returns one that is not held there.
+        left: When the rows of a run left memory, for those that left together; by the name of the run.
     """
 
     pairs: MultiwayJoin
@@ -72,6 +75,7 @@ class RunStore:
     bits: int
     new_id: Callable[[], str]
     put_away: Callable[[int, StoredRun], StoredRun] = lambda _side, stored: stored
+    left: dict[str, int] = field(default_factory=dict)
     memory: tuple[list[Window], list[Window]] = field(init=False)
     disk: tuple[list[Window], list[Window]] = field(init=False)
     _unseen: Unseen = field(init=False)
@@ -107,17 +111,18 @@ class RunStore:
         """What is in memory of a partition."""
         return [(stored.rows, stored) for stored in self.memory[side][partition].runs]
 
-    def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[StoredRun, Any]:
-        """Write the oldest runs of a partition in memory as one, until enough rows have gone."""
+    def evict(
+        self, side: int, partition: int, count: int, tick: int
+    ) -> tuple[list[tuple[int, StoredRun]], Any]:
+        """Let the oldest runs of a partition leave memory, until enough rows have gone."""
         window = self.memory[side][partition]
         going: list[StoredRun] = []
         while sum(stored.rows for stored in going) < count:
             going.append(window.runs[len(going)])
-        rows = concat_rows([rows_of(stored.run) for stored in going])
-        came = ticks_of(rows.columns)[0]
+        came = np.concatenate([stored.run.columns.column(TICKS.names[0]).to_numpy() for stored in going])
         window.take_out(going)
-        gone = with_ticks(without_ticks(rows), came, np.full(len(came), tick))
-        return self._to_disk(side, partition, gone), came
+        gone = [self._to_disk(side, partition, stored, tick) for stored in going]
+        return [(stored.rows, stored) for stored in gone], came
 
     def scan(
         self, side: int, partition: int, disk: Sequence[DiskRun], _tick: int, history: History
@@ -129,21 +134,39 @@ class RunStore:
     def read(self, runs: Sequence[DiskRun]) -> None:
         """Runs are mapped as they are looked into."""
 
-    def join(self, _partition: int, one: DiskRun, other: DiskRun, history: History) -> Iterator[Results]:
-        """Unseen pairs of two runs; those of the smaller are looked up in the larger."""
-        if one.rows <= other.rows:
-            return self._found(0, [one.handle], [other.handle], history)
-        return self._found(1, [other.handle], [one.handle], history)
+    def join(
+        self, _partition: int, one: DiskRun, others: Sequence[DiskRun], history: History
+    ) -> Iterator[Results]:
+        """Unseen pairs of a run with some of the other side; the fewer rows are looked up in the more."""
+        theirs = [other.handle for other in others]
+        if one.rows <= sum(other.rows for other in others):
+            return self._found(0, [one.handle], theirs, history)
+        return self._found(1, theirs, [one.handle], history)
 
     def merge(self, side: int, partition: int, runs: Sequence[DiskRun]) -> StoredRun:
         """One run in place of several."""
         handles = [run.handle for run in runs]
         rows = concat_rows([rows_of(stored.run) for stored in handles])
-        self.disk[side][partition].take_out(handles)
-        return self._to_disk(side, partition, rows)
+        window = self.disk[side][partition]
+        window.take_out(handles)
+        for stored in handles:
+            self.left.pop(stored.id, None)
+        merged = window.keep(rows)
+        return window.swap(merged, self.put_away(side, merged))
+
+    def restore(self, left: dict[str, int]) -> None:
+        """The windows have been given their runs; some of these left memory together."""
+        self.left = left
+        for windows in self.disk:
+            for window in windows:
+                window.runs = [
+                    _left_at(stored, left[stored.id]) if stored.id in left else stored
+                    for stored in window.runs
+                ]
 
     def drop_all(self) -> None:
         """Forget every row."""
+        self.left = {}
         for window in self.windows:
             window.take_out(list(window.runs))
 
@@ -164,10 +187,11 @@ class RunStore:
         visible = (list(heads), list(others)) if side == 0 else (list(others), list(heads))
         yield from self.pairs.results(side, visible)
 
-    def _to_disk(self, side: int, partition: int, rows: Rows) -> StoredRun:
-        window = self.disk[side][partition]
-        stored = window.keep(rows)
-        return window.swap(stored, self.put_away(side, stored))
+    def _to_disk(self, side: int, partition: int, stored: StoredRun, tick: int) -> StoredRun:
+        self.left[stored.id] = tick
+        gone = _left_at(self.put_away(side, stored), tick)
+        self.disk[side][partition].take_in(gone)
+        return gone
 
     def _partitions(self, hashes: Any) -> Any:
         return (
@@ -184,16 +208,16 @@ def with_ticks(rows: Rows, came: Any, left: Any) -> Rows:
     return Rows(rows.keys, rows.times, pa.record_batch(columns, names), rows.ends)
 
 
-def without_ticks(rows: Rows) -> Rows:
-    """Rows without these."""
-    kept = rows.columns.select(list(range(rows.columns.num_columns - len(TICKS))))
-    return Rows(rows.keys, rows.times, kept, rows.ends)
+def _left_at(stored: StoredRun, tick: int) -> StoredRun:
+    """A run whose rows left memory together; so says their column when it is opened."""
+    return replace(stored, open=partial(_open_left, stored.open, tick))
 
 
-def ticks_of(columns: pa.RecordBatch) -> tuple[Any, Any]:
-    """When rows came and left."""
-    came, left = columns.columns[-len(TICKS) :]
-    return came.to_numpy(), left.to_numpy()
+def _open_left(opened: Callable[[], Run], tick: int) -> Run:
+    run = opened()
+    left = pa.array(np.full(run.rows, tick), pa.int64())
+    place = run.columns.num_columns - 1
+    return replace_columns(run, run.columns.set_column(place, TICKS.names[1], left))
 
 
 def bytes_in_memory(rows: Rows) -> int:

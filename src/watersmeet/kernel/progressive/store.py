@@ -36,8 +36,13 @@ class Store(Protocol):
     def resident(self, side: int, partition: int) -> Sequence[tuple[int, Any]]:
         """What is in memory of a partition, as runs: their rows and handles."""
 
-    def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[Any, Any]:
-        """Write the oldest rows of a partition in memory as a run; returns its handle and when they came."""
+    def evict(
+        self, side: int, partition: int, count: int, tick: int
+    ) -> tuple[Sequence[tuple[int, Any]], Any]:
+        """Let the oldest rows of a partition leave memory.
+
+        Returns the runs they are now, with their rows and handles, and when the rows came, in that order.
+        """
 
     def scan(
         self, side: int, partition: int, disk: Sequence[DiskRun], tick: int, history: History
@@ -47,8 +52,10 @@ class Store(Protocol):
     def read(self, runs: Sequence[DiskRun]) -> None:
         """These runs are about to be joined and merged."""
 
-    def join(self, partition: int, one: DiskRun, other: DiskRun, history: History) -> Iterator[Any]:
-        """Unseen pairs of a run of the first side with a run of the second."""
+    def join(
+        self, partition: int, one: DiskRun, others: Sequence[DiskRun], history: History
+    ) -> Iterator[Any]:
+        """Unseen pairs of a run of the first side with runs of the second."""
 
     def merge(self, side: int, partition: int, runs: Sequence[DiskRun]) -> Any:
         """One run in place of several; returns its handle."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from watersmeet.kernel.blob import from_blob, to_blob
 from watersmeet.kernel.operator import kernel_for
 from watersmeet.kernel.results import Results
-from watersmeet.kernel.run import Rows, Run
+from watersmeet.kernel.run import Rows, Run, run_bytes
 from watersmeet.kernel.sites.packet import END, ENDS, START, TIME, Packet, ends, keys_of, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
 from watersmeet.kernel.window import StoredRun
@@ -122,7 +122,9 @@ class MJoin:
             for name, piece, rows, earliest, end in runs:
                 blob = self.blobs[name] = kept[f"run/{name}"]
                 run = from_blob(blob)
-                window.runs.append(StoredRun(name, piece, rows, earliest, end, partial(_same, run)))
+                window.runs.append(
+                    StoredRun(name, piece, rows, earliest, end, partial(_same, run), run_bytes(run))
+                )
         self.kernel.watermark = self.done
 
 

@@ -80,15 +80,22 @@ class FunctionFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryFacts:
-    """How a join keeps to its memory; `first` is when its first result is expected, seconds."""
+class ProgressiveFacts:
+    """How a join without windows goes about it; `first` is when a first result is expected, seconds."""
 
-    budget: int
-    rows: int
     algorithm: str
     partitions: int
     silence: float
     first: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFacts:
+    """How a join keeps to its memory: bytes of an executor, and of these for rows that wait."""
+
+    budget: int
+    rows: int
+    progressive: ProgressiveFacts | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +157,16 @@ def explanation(
 
 
 def _memory(plan: Plan, forecast: Forecast | None) -> MemoryFacts | None:
-    if plan.bounded is None or not plan.endless:
-        return None
     bounded = plan.bounded
-    return MemoryFacts(
-        bounded.memory,
-        bounded.memory // 2,
+    if bounded is None:
+        return None
+    progressive = ProgressiveFacts(
         bounded.algorithm,
         plan.buckets << bounded.bits,
         bounded.tick_s,
         None if forecast is None else forecast.first_result_s,
     )
+    return MemoryFacts(bounded.memory, bounded.memory // 2, progressive if plan.endless else None)
 
 
 def stream_facts(query: JoinQuery) -> tuple[StreamFacts, ...]:

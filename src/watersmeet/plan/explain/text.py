@@ -9,9 +9,9 @@ from watersmeet.plan.explain.facts import (
     Explanation,
     FunctionFacts,
     InputFacts,
-    MemoryFacts,
     OperatorFacts,
     PathFacts,
+    ProgressiveFacts,
 )
 from watersmeet.plan.explain.measured import measured_lines
 from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds, size
@@ -150,20 +150,28 @@ def _storage(facts: Explanation) -> Iterator[str]:
     between = "no intermediate result stored"
     if len(facts.operators) > 1:
         between = "results of one operator stored in the next"
-    if facts.memory is not None:
-        yield from _memory(facts.memory, facts.buckets)
-        return
-    yield f"  {facts.buckets} buckets {spread}, windows cut into {facts.slices} slices, {between}"
+    progressive = None if facts.memory is None else facts.memory.progressive
+    if progressive is None:
+        yield f"  {facts.buckets} buckets {spread}, windows cut into {facts.slices} slices, {between}"
+    else:
+        yield f"  {facts.buckets} buckets {spread}, {progressive.partitions} partitions in all"
     if facts.waits:
         yield "  rows wait for the watermark, since windows of rows are known only then"
+    if facts.memory is not None:
+        rows = f"{size(facts.memory.budget)}, of which {size(facts.memory.rows)} for rows that wait"
+        yield f"memory of an executor: {rows}"
+        yield from _in_windows() if progressive is None else _progressive(progressive)
 
 
-def _memory(memory: MemoryFacts, buckets: int) -> Iterator[str]:
-    yield f"  {buckets} buckets by hash of the key, {memory.partitions} partitions in all"
-    yield f"memory of an executor: {size(memory.budget)}, of which {size(memory.rows)} for rows that wait"
-    yield f"  {memory.algorithm}: {_POLICIES[memory.algorithm]}"
-    yield f"  when nothing arrives for {number(memory.silence)} s, what is on disk is joined"
-    first = "not known without rates and keys" if memory.first is None else f"after {number(memory.first)} s"
+def _in_windows() -> Iterator[str]:
+    yield "  where windows are larger, rows that found most partners for their size stay in memory"
+    yield "  the others lie on disk, and are looked into piece by piece"
+
+
+def _progressive(facts: ProgressiveFacts) -> Iterator[str]:
+    yield f"  {facts.algorithm}: {_POLICIES[facts.algorithm]}"
+    yield f"  when nothing arrives for {number(facts.silence)} s, what is on disk is joined"
+    first = "not known without rates and keys" if facts.first is None else f"after {number(facts.first)} s"
     yield f"  first result {first}; all results after the streams have ended"
 
 

@@ -68,9 +68,6 @@ class _ByRun:
             yield Found(end - begin, (self.pairs[0][begin:end], self.pairs[1][begin:end]))
 
 
-# The tag of a run, where the runs it was joined with are, and what it has with them.
-_NOTHING: tuple[int, dict[int, int], _ByRun] = -1, {}, _ByRun([0], None)
-
 # A table of rows in memory has lines for keys, numbers, ticks and partitions; rows that left are in none.
 _CAME, _PARTITION = 2, 3
 _GONE = -1
@@ -130,11 +127,8 @@ class SimulatedStore:
     counting: bool = False
     spent: float = 0.0
     _memory: tuple[_Memory, _Memory] = field(default_factory=lambda: (_Memory(), _Memory()))
-    # How many rows in memory a key has, by side; runs that are being merged; what one of them was found to
-    # have with those of the other side.
+    # How many rows in memory a key has, by side.
     _having: Any = field(init=False)
-    _reading: Sequence[DiskRun] = ()
-    _ahead: tuple[int, dict[int, int], _ByRun] = _NOTHING
 
     def __post_init__(self) -> None:
         """Nothing has come yet."""
@@ -153,7 +147,7 @@ class SimulatedStore:
         places = memory.find(partition)
         return [(len(places), memory.get(places))] if len(places) else []
 
-    def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[Kept, Any]:
+    def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[list[tuple[int, Kept]], Any]:
         """Write the oldest rows of a partition as a run."""
         memory = self._memory[side]
         places = memory.find(partition)[:count]
@@ -161,7 +155,8 @@ class SimulatedStore:
         memory.remove(places)
         np.subtract.at(self._having[side], going.rows.keys, 1)
         self.spent += md_seconds(DiskPart(1, self._pages(len(places))), self.times)
-        return _sorted(Kept(going.rows, going.came, np.full(len(places), tick))), going.came
+        run = _sorted(Kept(going.rows, going.came, np.full(len(places), tick)))
+        return [(len(places), run)], going.came
 
     def scan(
         self, side: int, partition: int, disk: Sequence[DiskRun], _tick: int, history: History
@@ -181,23 +176,14 @@ class SimulatedStore:
     def read(self, runs: Sequence[DiskRun]) -> None:
         """Pages of several runs are read by turns, so the arm moves for each."""
         self.spent += sum(self._pages(run.rows) for run in runs) * self.times.random
-        self._reading, self._ahead = runs, _NOTHING
 
-    def join(self, _partition: int, one: DiskRun, other: DiskRun, history: History) -> Iterator[Found]:
-        """Unseen pairs of two runs.
-
-        There may be hundreds on each side, so a run is joined at once with all it will be asked about.
-        """
-        joined, places, every = self._ahead
-        if joined != one.tag or other.tag not in places:
-            # The second side's runs were read last, so these are all that follow; or it is in memory.
-            tags = [run.tag for run in self._reading]
-            following = self._reading[tags.index(other.tag) :] if other.tag in tags else [other]
-            others = [run for run in following if (one.tag, run.tag) not in history.matched]
-            every = self._unseen(0, one.handle, others, history)
-            places = {run.tag: place for place, run in enumerate(others)}
-            self._ahead = one.tag, places, every
-        return every.found(places[other.tag])
+    def join(
+        self, _partition: int, one: DiskRun, others: Sequence[DiskRun], history: History
+    ) -> Iterator[Found]:
+        """Unseen pairs of a run with some of the other side."""
+        every = self._unseen(0, one.handle, others, history)
+        for place in range(len(others)):
+            yield from every.found(place)
 
     def merge(self, _side: int, _partition: int, runs: Sequence[DiskRun]) -> Kept:
         """One run in place of several."""

@@ -13,13 +13,14 @@ import pyarrow as pa
 from watersmeet.cost.progressive import recent_volume
 from watersmeet.kernel.progressive.bucket import ProgressiveBucket
 from watersmeet.kernel.progressive.runs import TICKS
-from watersmeet.kernel.results import Results
-from watersmeet.spark.allocator import return_freed_memory
+from watersmeet.kernel.results import Results, gathered
+from watersmeet.spark.allocator import own_memory, return_freed_memory
 from watersmeet.spark.blobs import limited, unpack
+from watersmeet.spark.budget import refuse_large_batch
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.output import output_of
 from watersmeet.spark.processor import Stopwatch, bucket_state, function_metrics, grouped_blobs, keep_ledger
-from watersmeet.spark.progressive.budget import new_bucket, refuse_large_batch
+from watersmeet.spark.progressive.bucket import new_bucket
 from watersmeet.spark.progressive.control import CONTROL
 from watersmeet.spark.state import BucketState
 from watersmeet.spark.task import JoinTask
@@ -61,9 +62,10 @@ class ProgressiveProcessor:
         state = bucket_state(self._task, number, self._blobs)
         bucket = self._open(state)
         watch = Stopwatch()
-        for block in self._joined(bucket, blobs, signals, watch):
+        for block in gathered(self._joined(bucket, blobs, signals, watch), bucket.store.pairs.block_bytes):
             yield arrow_frame(self._output.results(block))
         values = self._close(state, bucket, watch)
+        values["worker_bytes"] = own_memory()
         del state, bucket
         return_freed_memory()
         yield arrow_frame(self._output.metrics(values))
@@ -107,7 +109,8 @@ class ProgressiveProcessor:
             state.manifest.progress = bucket.remember()
             state.save(bucket, self._task.identity)
         # Runs on disk are looked into now and then only.
-        state.close_others({stored.id for some in bucket.store.memory for w in some for stored in w.runs})
+        memory = {stored.id for some in bucket.store.memory for window in some for stored in window.runs}
+        state.close_others(memory)
         counts = bucket.take_counts()
         books = bucket.join.books
         values: dict[str, int | None] = {
@@ -116,6 +119,8 @@ class ProgressiveProcessor:
             "rows_examined": counts.examined,
             "lookups": counts.lookups,
             "kernel_us": watch.spent_us,
+            "scans": bucket.tasks[0],
+            "merges": bucket.tasks[1],
             **function_metrics(self._task),
         }
         for side in (0, 1):
@@ -124,6 +129,7 @@ class ProgressiveProcessor:
                 f"late_{side}": counts.late[side],
                 f"live_{side}": int(books.received[side].sum()),
                 f"state_bytes_{side}": sum(entry.length for entry in entries),
+                f"memory_bytes_{side}": sum(entry.size for entry in entries if entry.id in memory),
             }
         return values
 

@@ -1,23 +1,20 @@
 """What of the memory goes where.
 
-Half of it is for the rows in memory, which new ones look into. The other half is for the work: of every
-bucket that is at work, the packed rows of the batch, the rows they are unpacked to, the run they are sorted
-into and the blob it is stored as.
+without windows     1/2 rows that new ones look into
+with windows        1/4 runs that stay open, 1/4 runs that are looked into
+both                1/2 the work: of every bucket that is at work, the packed rows of the batch, the rows
+                        they are unpacked to, the run they are sorted into, the blob it is stored as
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from watersmeet.errors import InvalidSettings
-from watersmeet.kernel.progressive.bucket import ProgressiveBucket
-from watersmeet.optimize.progressive.policies import policy
 from watersmeet.plan.progressive import Bounded
-from watersmeet.spark.task import JoinTask
 
 # How many times the packed rows of a bucket are in memory while they are worked on.
 _COPIES = 6
@@ -45,18 +42,3 @@ def refuse_large_batch(bounded: Bounded, packed: int) -> None:
             f"give at least {2 * needed:,} bytes, or let batches be smaller, for example with "
             "maxFilesPerTrigger or maxOffsetsPerTrigger.",
         )
-
-
-def new_bucket(task: JoinTask, new_id: Callable[[], str]) -> ProgressiveBucket:
-    """An empty bucket of a task, with its part of the memory."""
-    bounded = task.plan.bounded
-    assert bounded is not None
-    return ProgressiveBucket.from_plan(
-        task.plan,
-        task.operator,
-        task.layout,
-        policy(bounded.algorithm),
-        bounded.bucket_bytes(task.plan.buckets),
-        bounded.bits,
-        new_id,
-    )
