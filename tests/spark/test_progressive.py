@@ -169,7 +169,7 @@ def test_a_budget_that_does_not_hold_a_batch_says_what_would() -> None:
     refuse_large_batch(bounded, 400_000)
     with pytest.raises(InvalidSettings, match="too small for a batch") as raised:
         refuse_large_batch(bounded, 500_000)
-    assert "at least 12,000,000 bytes" in raised.value.hint
+    assert "at least 15,600,000 bytes" in raised.value.hint
     refuse_large_batch(replace(bounded, memory=12_000_000), 500_000)
 
 

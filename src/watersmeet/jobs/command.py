@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 _RUN = """\
 Read the streams of a job file, join them and write the results, with progress on the terminal. Ctrl-C stops
 it; started again, it goes on from its checkpoint. Exit code: 0 when all input was read (trigger "available
-now"), 1 if the query failed, 2 if the file is wrong, 130 after Ctrl-C.
+now") or all was found (trigger "to the end"), 1 if the query failed, 2 if the file is wrong, 130 after
+Ctrl-C.
 """
 
 

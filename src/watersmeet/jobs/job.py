@@ -141,8 +141,6 @@ def _job(root: Table, path: Path) -> Job:
         query.wrong('"select" belongs to "on"; a SQL query has its own list')
     if sql is not None and cross:
         query.wrong('"cross" belongs to "on"; in SQL write CROSS JOIN')
-    if sql is not None and memory is not None:
-        query.wrong('"memory" belongs to "on"; joins in SQL have windows, and keep to no limit')
     query.refuse_others()
     planning, wishes = _planning(root.table("planning"), streams)
     sink_table = root.table("sink", needed=True)

@@ -106,7 +106,7 @@ def _query(job: Job, spark: Any, site: str | None = None) -> Query:
         )
     streams = {settings.name: _stream(job, settings, spark, site) for settings in job.streams}
     if job.sql is not None:
-        query = sql(job.sql, streams, buckets=job.buckets)
+        query = sql(job.sql, streams, buckets=job.buckets, memory=job.memory)
     else:
         on = [*(job.on or ()), *job.predicates]
         query = join(
@@ -165,10 +165,11 @@ def _shown(progress: Progress, console: Console, *, curve: bool) -> Iterator[Non
         totals = Text.assemble(
             (f"{progress.results:,}", "bold"), f" results after batch {progress.batches}, "
         )
+        table = streams_table(progress, width=console.width)
         if not curve:
-            return Group(streams_table(progress), totals.append(watermark_text(progress)))
+            return Group(table, totals.append(watermark_text(progress)))
         lines = curve_lines(progress.curve, width=max(20, min(100, console.width - 16)))
-        return Group(streams_table(progress), totals.append("results so far"), *map(Text, lines))
+        return Group(table, totals.append("results so far"), *map(Text, lines))
 
     with Live(console=console, get_renderable=view, refresh_per_second=4):
         yield

@@ -10,7 +10,10 @@ from watersmeet.query.attribute import Attribute
 from watersmeet.query.stream import Stream
 from watersmeet.query.window import RowWindow, Unbounded
 
-_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_DECIMAL = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS = _DECIMAL | {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+# More than anybody has; beyond, numbers have no end.
+_MOST_DIGITS = 18
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 # Below this, a bucket could not even hold its books.
 LEAST_MEMORY = 1 << 20
@@ -27,7 +30,7 @@ def parse_bytes(value: object) -> int:
     else:
         found = _SIZE.fullmatch(value) if isinstance(value, str) else None
         units = {unit.lower(): factor for unit, factor in _UNITS.items()}
-        if found is None or found[2].lower() not in units:
+        if found is None or found[2].lower() not in units or len(found[1]) > _MOST_DIGITS:
             raise InvalidQuery(
                 "the memory cannot be read",
                 f"it is {value!r}.",

@@ -130,6 +130,7 @@ def sql(
     *,
     buckets: int | None = None,
     network: Network | None = None,
+    memory: str | int | None = None,
     **more: DataFrame | Stream,
 ) -> Query:
     """Join streams with a query in SQL.
@@ -143,6 +144,7 @@ def sql(
         text: The query.
         buckets: As in `join`.
         network: As in `join`; streams with a site are made with `stream`.
+        memory: As in `join`; streams without windows are made with `stream`.
         sources: DataFrames by the names the query calls them, or streams made with `stream`, whose settings
             hold where the query has none. They may also be given by name.
         more: Further sources.
@@ -164,7 +166,9 @@ def sql(
     selected = select_items(streams, parts.items)
     for output in () if selected is None else selected.outputs:
         types.refuse_untyped_value(output.text)
-    query = join_query(streams, list(parts.conditions), selected, "inner", types, cross=parts.cross)
+    limit = None if memory is None else parse_bytes(memory)
+    conditions = list(parts.conditions)
+    query = join_query(streams, conditions, selected, "inner", types, cross=parts.cross, memory=limit)
     return Query.of(query, buckets, Planning(), network)
 
 

@@ -21,7 +21,7 @@ _PACKED = ("label", "input", "blob")
 PACKED_SCHEMA = "label int, input int, blob binary"
 
 _HASH = "__hash"
-_UNPACK_BYTES = 1 << 30
+UNPACK_BYTES = 1 << 30
 
 
 class PackedRows:
@@ -107,15 +107,15 @@ def _by_segment(
             yield number, to_ipc([batch if mine.all() else batch.filter(pa.array(mine))])
 
 
-def limited(blobs: list[Any]) -> Iterator[list[Any]]:
-    """The blobs in groups that Arrow can put together: a column of texts holds two gigabytes."""
+def limited(blobs: list[Any], most_bytes: int = UNPACK_BYTES) -> Iterator[list[Any]]:
+    """The blobs in groups that are not too large; Arrow can put two gigabytes of texts together."""
     group: list[Any] = []
     size = 0
-    if sum(len(blob) for blob in blobs) > _UNPACK_BYTES:
+    if sum(len(blob) for blob in blobs) > most_bytes:
         # The same groups wherever the same blobs come, though they come in another order.
         blobs = sorted(blobs, key=lambda blob: (len(blob), zlib.crc32(blob)))
     for blob in blobs:
-        if group and size + len(blob) > _UNPACK_BYTES:
+        if group and size + len(blob) > most_bytes:
             yield group
             group, size = [], 0
         group.append(blob)

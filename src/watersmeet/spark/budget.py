@@ -18,6 +18,8 @@ from watersmeet.plan.progressive import Bounded
 
 # How many times the packed rows of a bucket are in memory while they are worked on.
 _COPIES = 6
+# Other buckets may get more than the one that is looked at.
+_SPREAD = 1.3
 
 
 def on_executors(bounded: Bounded, conf: Any) -> Bounded:
@@ -36,9 +38,10 @@ def refuse_large_batch(bounded: Bounded, packed: int) -> None:
     """Stop when the rows of one batch alone would take more than there is."""
     needed = packed * _COPIES * bounded.tasks
     if needed > bounded.memory // 2:
+        least = int(2 * needed * _SPREAD)
         raise InvalidSettings(
             "the memory is too small for a batch",
             f"a bucket got {packed:,} bytes in one batch, and {bounded.tasks} of them are at work at a time.",
-            f"give at least {2 * needed:,} bytes, or let batches be smaller, for example with "
-            "maxFilesPerTrigger or maxOffsetsPerTrigger.",
+            f"give at least {least:,} bytes and start again. Smaller batches, with maxFilesPerTrigger or "
+            "maxOffsetsPerTrigger, need a new checkpoint: this one is planned, and comes again as it is.",
         )

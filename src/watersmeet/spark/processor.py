@@ -19,7 +19,7 @@ from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan.identity import difference
 from watersmeet.plan.layout import Ref
 from watersmeet.spark.allocator import own_memory, return_freed_memory
-from watersmeet.spark.blobs import limited, unpack
+from watersmeet.spark.blobs import UNPACK_BYTES, limited, unpack
 from watersmeet.spark.budget import refuse_large_batch
 from watersmeet.spark.frames import arrow_frame
 from watersmeet.spark.output import FRAME_BYTES, output_of
@@ -71,8 +71,10 @@ def join_blobs(
 
     `until` is the time up to which all rows are known then; None takes the watermark.
     """
+    bounded = task.plan.bounded
+    most_bytes = UNPACK_BYTES if bounded is None else bounded.open_bytes
     for number in sorted(blobs):
-        for some in limited(blobs[number]):
+        for some in limited(blobs[number], most_bytes):
             start = time.perf_counter_ns()
             found = join.on_rows(number, unpack(some, task.spec(number)))
             watch.spent_us += (time.perf_counter_ns() - start) // 1000
@@ -173,7 +175,9 @@ class JoinProcessor:
             return
         bucket, bounded = self._bucket_of[label], self._task.plan.bounded
         if bounded is not None:
-            refuse_large_batch(bounded, sum(len(blob) for some in blobs.values() for blob in some))
+            # Results of another operator come in pieces, however many they are.
+            streams = [some for number, some in blobs.items() if self._task.spec(number).stream is not None]
+            refuse_large_batch(bounded, sum(len(blob) for some in streams for blob in some))
         state, join = self._open(bucket, timers)
         watch = Stopwatch()
         for block in gathered(join_blobs(self._task, join, blobs, watch), FRAME_BYTES):
@@ -196,7 +200,12 @@ class JoinProcessor:
         watch = Stopwatch()
         for block in gathered(join_blobs(self._task, join, {}, watch), FRAME_BYTES):
             yield arrow_frame(self._output.results(block))
-        yield arrow_frame(self._output.metrics(self._close(bucket, state, join, watch)))
+        values = self._close(bucket, state, join, watch)
+        del state, join
+        if self._task.plan.bounded is not None:
+            values["worker_bytes"] = own_memory()
+            return_freed_memory()
+        yield arrow_frame(self._output.metrics(values))
 
     def _open(self, bucket: int, timers: Any) -> tuple[BucketState, Kernel]:
         state = bucket_state(self._task, bucket, self._blobs)

@@ -241,6 +241,7 @@ class Query:
             timeout: How long to wait; None waits for as long as it takes.
         """
         from watersmeet.spark.progressive.finish import finish
+        from watersmeet.spark.progressive.sources import source_counts
 
         unknown = [name for name in streams if name not in self.query.names]
         if unknown or not self.plan.endless:
@@ -249,8 +250,14 @@ class Query:
                 f"the streams are {choices(self.query.names)}.",
                 "windows let go of rows by themselves; finish is for window=wm.UNBOUNDED.",
             )
+        if not hasattr(running, "recentProgress"):
+            raise InvalidQuery(
+                "this is not a streaming query",
+                f"it is {type(running).__name__}.",
+                "pass what start() has returned.",
+            )
         numbers = [self.query.names.index(name) for name in streams or self.query.names]
-        finish(running, self.control, numbers, None if timeout is None else parse_seconds(timeout))
+        finish(running, numbers, source_counts(self.query.streams), _timeout(timeout))
 
     def deploy(
         self,
@@ -295,6 +302,15 @@ class Query:
             name=name,
             trigger=trigger,
         )
+
+
+def _timeout(value: str | float | timedelta | None) -> float | None:
+    try:
+        return None if value is None else parse_seconds(value)
+    except ValueError as error:
+        raise InvalidQuery(
+            "the timeout is not a duration", f"{error}.", 'write for example "5 minutes", or leave it out.'
+        ) from None
 
 
 def _tick(value: str | float | timedelta) -> float:

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rich import box
 from rich.table import Table
 
 from watersmeet.terminal.progress import Progress
 
 
-def streams_table(progress: Progress, *, no_time: str = "no time", time: str = "time") -> Table:
-    """One line per stream, and per operator whose results are joined further."""
-    table = plain_table()
-    table.add_column("stream")
+def streams_table(
+    progress: Progress, *, no_time: str = "no time", time: str = "time", width: int | None = None
+) -> Table:
+    """One line per stream, and per operator whose results are joined further.
+
+    Where the screen is narrow, what people miss least is left out first.
+    """
+    streams = progress.streams
+    newest = f"newest {time}"
     # Widths that fit what will come, so that nothing moves sideways.
-    for heading, width in (
-        ("rows in", 9),
-        (no_time, 9),
-        ("too late", 8),
-        ("live rows", 9),
-        ("state", 7),
-    ):
-        table.add_column(heading, justify="right", no_wrap=True, min_width=width)
-    table.add_column(f"newest {time}", no_wrap=True, min_width=19)
-    for name, stream in progress.streams.items():
-        table.add_row(
-            name,
-            f"{stream.rows:,}",
-            f"{stream.no_time:,}",
-            f"{stream.late:,}",
-            f"{stream.live:,}",
-            bytes_text(stream.state_bytes),
-            stream.newest,
-        )
+    columns = {
+        "rows in": (9, [f"{stream.rows:,}" for stream in streams.values()]),
+        no_time: (max(9, len(no_time)), [f"{stream.no_time:,}" for stream in streams.values()]),
+        "too late": (8, [f"{stream.late:,}" for stream in streams.values()]),
+        "live rows": (9, [f"{stream.live:,}" for stream in streams.values()]),
+        "state": (7, [bytes_text(stream.state_bytes) for stream in streams.values()]),
+        newest: (19, [stream.newest for stream in streams.values()]),
+    }
+    names = max(len("stream"), *map(len, streams))
+    for least_missed in (no_time, newest, "too late", "live rows"):
+        if width is not None and names + sum(least + 2 for least, _ in columns.values()) > width:
+            del columns[least_missed]
+    table = plain_table()
+    table.add_column("stream", no_wrap=True, min_width=names)
+    for heading, (least, _) in columns.items():
+        where: Literal["left", "right"] = "left" if heading == newest else "right"
+        table.add_column(heading, justify=where, no_wrap=True, min_width=least)
+    for place, name in enumerate(streams):
+        table.add_row(name, *(cells[place] for _, cells in columns.values()))
     return table
 
 

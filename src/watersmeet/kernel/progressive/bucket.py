@@ -38,7 +38,6 @@ class Progress:
         clock: The last tick.
         tags: The tags of runs on disk, by the names of the runs.
         tag: The last tag.
-        received: How many rows came, and the bytes they take in memory.
         finished: Whether all is found.
         left: When runs left memory, by name, where their rows left together.
     """
@@ -48,7 +47,6 @@ class Progress:
     clock: int
     tags: dict[str, int]
     tag: int
-    received: tuple[int, int]
     finished: bool
     left: dict[str, int]
 
@@ -61,7 +59,6 @@ class ProgressiveBucket:
         join: The join.
         store: Its rows.
         budget: Bytes that rows in memory may take.
-        received: How many rows came, and the bytes they take in memory.
         finished: Whether all has come, and all is found.
         counts: What was done; late are rows that came after the end of their stream.
         tasks: How many scans and merges were done in silence.
@@ -70,7 +67,6 @@ class ProgressiveBucket:
     join: ProgressiveJoin
     store: RunStore
     budget: int
-    received: tuple[int, int] = (0, 0)
     finished: bool = False
     counts: Counts = field(default_factory=lambda: Counts([0, 0], [0, 0]))
     tasks: list[int] = field(default_factory=lambda: [0, 0])
@@ -113,9 +109,7 @@ class ProgressiveBucket:
         if self.join.books.complete[side]:
             self.counts.late[side] += len(rows)
             return
-        count, size = self.received
-        self.received = count + len(rows), size + bytes_in_memory(rows)
-        self._measure()
+        self._measure(rows)
         yield from self.join.arrive(side, rows)
 
     def on_silence(self, seconds: float) -> Iterator[Results]:
@@ -163,7 +157,6 @@ class ProgressiveBucket:
             join.clock,
             tags,
             join.last_tag,
-            self.received,
             self.finished,
             self.store.left,
         )
@@ -173,7 +166,7 @@ class ProgressiveBucket:
         join = self.join
         join.books, join.histories = progress.books, progress.histories
         join.clock, join.last_tag = progress.clock, progress.tag
-        self.received, self.finished = progress.received, progress.finished
+        self.finished = progress.finished
         self._remembered = (join.clock, self.finished, *join.books.complete)
         if self.finished:
             return
@@ -183,11 +176,11 @@ class ProgressiveBucket:
                 # In the order in which they were written or merged, which matching runs have in common.
                 known = sorted(window.runs, key=lambda stored: progress.tags[stored.id])
                 runs[:] = [_disk_run(stored, progress.tags[stored.id]) for stored in known]
-        self._measure()
 
-    def _measure(self) -> None:
-        """How many rows the budget holds, by what rows have taken so far."""
-        rows, size = self.received
+    def _measure(self, new: Rows) -> None:
+        """How many rows the budget holds, by what those take that are in memory and those that come."""
+        rows = self.join.in_memory + len(new)
+        size = self.store.bytes_in_memory + bytes_in_memory(new)
         self.join.capacity = max(1, self.budget * rows // max(1, size))
         self.join.flush_rows = self.join.run_rows = max(1, self.join.capacity // _FLUSH_PARTS)
 

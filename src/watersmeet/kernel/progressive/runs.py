@@ -96,6 +96,11 @@ class RunStore:
         """All that has to be kept: memory of the first side, of the second, then their disks."""
         return [*self.memory[0], *self.memory[1], *self.disk[0], *self.disk[1]]
 
+    @property
+    def bytes_in_memory(self) -> int:
+        """What the runs in memory take."""
+        return sum(stored.size for some in self.memory for window in some for stored in window.runs)
+
     def arrive(self, side: int, rows: Rows, tick: int) -> tuple[Any, Iterator[Results]]:
         """Take new rows into memory, and pair them with rows of the other side there."""
         homes = self._partitions(rows.keys.hashes)

@@ -4,43 +4,61 @@ Spark runs a batch only when some source has something new. So that a join can w
 silent, and learn that they have ended, one more source is put beside them: it has something new whenever a
 tick of the clock has passed, and when somebody has left an end marker in its folder.
 
-    offset    {"tick": 17, "ended": [0]}      which ticks were given, and which streams have ended
+    offset    {"at": 1700000000.0, "ended": [0], "run": "5f3a...", "folder": "..."}
 
-What has ended stays in the offsets, and so in the checkpoint, whatever becomes of the folder.
+These are the time of the last tick, the streams that have ended, a name for the run, and where end markers
+for it are looked for. What has ended stays in the offsets, and so in the checkpoint, whatever becomes of the
+folder. The name is made up when a run begins with nothing; markers carry it, so that none is believed by
+another run of the same query.
 """
 
 from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 FORMAT = "watersmeet-control"
 # The input whose blobs are ticks and end markers.
 CONTROL = -1
 SCHEMA = "label int, input int, blob binary"
-_MARKER = "ended-{}"
 
 
-def mark_ended(folder: Path, stream: int) -> None:
-    """Leave an end marker."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _MARKER.format(stream)).touch()
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the groups have been told by an offset."""
 
+    at: float
+    ended: frozenset[int]
+    run: str
+    folder: str
 
-def told(offset: Any) -> set[int] | None:
-    """The streams that have ended by an offset in Spark's progress; None if it is of another source."""
-    try:
-        found = json.loads(offset) if isinstance(offset, str) else offset
-    except ValueError:
-        return None
-    known = isinstance(found, dict) and found.keys() == {"tick", "ended"}
-    return set(found["ended"]) if known else None
+    @classmethod
+    def read(cls, offset: Any) -> Told | None:
+        """An offset as in Spark's progress; None if it is of another source."""
+        try:
+            found = json.loads(offset) if isinstance(offset, str) else offset
+        except ValueError:
+            return None
+        if not isinstance(found, dict) or found.keys() != {"at", "ended", "run", "folder"}:
+            return None
+        return cls(found["at"], frozenset(found["ended"]), found["run"], found["folder"])
+
+    def offset(self) -> dict[str, Any]:
+        """As Spark keeps it."""
+        return {"at": self.at, "ended": sorted(self.ended), "run": self.run, "folder": self.folder}
+
+    def marker(self, stream: int) -> Path:
+        """The file that says that a stream of this run has ended."""
+        return Path(self.folder) / f"{self.run}-ended-{stream}"
 
 
 class ControlSource(DataSource):
@@ -72,25 +90,35 @@ class Signal(InputPartition):
         self.ended = list(ended)
 
 
-class ControlReader(DataSourceStreamReader):
+class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Gives every group one row when something has changed."""
 
     def __init__(self, options: dict[str, str]) -> None:
         """Remember where to look."""
-        self._folder = Path(options["folder"])
+        self._folder = options["folder"]
         self._streams = int(options["streams"])
         self._labels = [int(label) for label in options["labels"].split(",")]
         self._seconds = float(options["seconds"])
+        # When no tick is given any more: with the trigger "available now" there is one, at the beginning.
+        self._last: float | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Nothing was told."""
-        return {"tick": 0, "ended": []}
+        return Told(0.0, frozenset(), uuid.uuid4().hex, self._folder).offset()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """What comes later is not told in this run."""
+        self._last = time.time()
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802
-        """What there is to tell now; a clock that was set back does not take ticks back."""
-        found = [stream for stream in range(self._streams) if self._marker(stream).exists()]
-        tick = int(time.time() / self._seconds)
-        return {"tick": max(tick, start["tick"]), "ended": sorted({*start["ended"], *found})}
+        """What there is to tell now; a clock that was set back is followed from there."""
+        before = Told.read(start)
+        assert before is not None
+        now = time.time() if self._last is None else self._last
+        passed = not 0 <= now - before.at < self._seconds
+        told = replace(before, at=now if passed and now != before.at else before.at, folder=self._folder)
+        found = [stream for stream in range(self._streams) if told.marker(stream).exists()]
+        return replace(told, ended=told.ended.union(found)).offset()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """One, if there is something to tell."""
@@ -109,6 +137,3 @@ class ControlReader(DataSourceStreamReader):
             ],
             ["label", "input", "blob"],
         )
-
-    def _marker(self, stream: int) -> Path:
-        return self._folder / _MARKER.format(stream)

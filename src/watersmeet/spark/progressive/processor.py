@@ -127,7 +127,7 @@ class ProgressiveProcessor:
             entries = state.entries(bucket, side)
             values |= {
                 f"late_{side}": counts.late[side],
-                f"live_{side}": int(books.received[side].sum()),
+                f"live_{side}": 0 if bucket.finished else int(books.received[side].sum()),
                 f"state_bytes_{side}": sum(entry.length for entry in entries),
                 f"memory_bytes_{side}": sum(entry.size for entry in entries if entry.id in memory),
             }
