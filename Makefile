@@ -19,7 +19,7 @@ DATA ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic bench-progressive real clean
+.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic bench-progressive report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,9 @@ bench-generic: setup ## Measure joins on a Python function: one core and two, an
 
 bench-progressive: setup ## Measure joins of relations larger than memory: early results, and memory
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.progressive $(ARGS)
+
+report: setup ## Run every paper's experiments and every benchmark, and write docs/report/index.html
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.report $(ARGS)
 
 bench-sites: setup ## Measure what joins between sites send: semijoins, and plans per value
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.sites $(ARGS)

@@ -30,6 +30,7 @@ from watersmeet.lab.papers.claim import (
 from watersmeet.lab.papers.draws import averaged, lines
 from watersmeet.lab.papers.page import Experiment, page, tally
 from watersmeet.lab.papers.plot import NoMatplotlib, draw
+from watersmeet.lab.papers.record import RECORD
 from watersmeet.lab.papers.tracker import Screen, Tracker
 
 LINES = (Line("SP-S", (1.0, 2.0), (3.0, 4.0)), Line("SP-D", (1.0, 2.0), (4.0, 3.0)))
@@ -191,7 +192,7 @@ def test_a_bench_writes_page_plots_and_data(tmp_path: Path) -> None:
     screen = quiet()
     claims = bench(paper, out, screen=screen)
     assert claims == list(EXPERIMENT.claims)
-    assert {path.name for path in out.iterdir()} == {PAGE, "curves.svg", "curves.csv", "rates.csv"}
+    assert {path.name for path in out.iterdir()} == {PAGE, RECORD, "curves.svg", "curves.csv", "rates.csv"}
     assert "SP-D,formula,1,4,," in (out / "curves.csv").read_text()
     assert (out / "rates.csv").read_text() == "stream,rate\na,1\n"
     assert "Fig. 1: 2 of 3 reproduced, " in screen.console.file.getvalue()

@@ -18,6 +18,7 @@ one that is expected, 1 if not, 130 after Ctrl-C.
 """
 # By the name of the folder beside this file.
 _PAPERS = {
+    "golab": "Golab & Özsu 2003: joins of sliding windows by nested loops and hash buckets",
     "semijoin": "Tran & Lee 2010: joins of streams at different sites, with semijoins",
     "pmjoin": "Zhou et al. 2006: placement of joins in a network, one plan per group of values",
     "rpj": "Tao et al. 2005: joins in a memory too small for them that have many results early",

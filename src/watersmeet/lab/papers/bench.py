@@ -10,6 +10,7 @@ from watersmeet.errors import WatersmeetError
 from watersmeet.lab.papers.claim import Claim
 from watersmeet.lab.papers.page import Experiment, page, tally
 from watersmeet.lab.papers.plot import draw, require_matplotlib
+from watersmeet.lab.papers.record import write_record
 from watersmeet.lab.papers.tracker import Screen, Tracker
 
 PAGE = "README.md"
@@ -87,6 +88,7 @@ def bench(paper: Paper, out: Path, *, screen: Screen | None = None) -> list[Clai
         experiments.append(experiment)
     text = page(paper.title, paper.introduction, paper.command, experiments)
     (out / PAGE).write_text(text, encoding="utf-8")
+    write_record(paper, experiments, out)
     return [claim for experiment in experiments for claim in experiment.claims]
 
 

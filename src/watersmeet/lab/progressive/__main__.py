@@ -24,9 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Every system over the same files at the same times; 1 if one finds other pairs than there are."""
     parser = argparse.ArgumentParser(prog="python -m watersmeet.lab.progressive", description=__doc__)
     parser.add_argument("--rows", type=int, default=Relations.rows, help="rows of each of two relations")
+    parser.add_argument("--files", type=int, default=Relations.files, help="files each of them comes in")
     parser.add_argument("--systems", nargs="+", choices=_SYSTEMS, default=_SYSTEMS)
     options = parser.parse_args(arguments)
-    relations = Relations(rows=options.rows)
+    relations = Relations(rows=options.rows, files=options.files)
     memory = relations.bytes // 5
     console = Console()
     runs: dict[str, Outcome] = {}
