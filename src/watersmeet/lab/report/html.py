@@ -32,7 +32,7 @@ td.number { white-space: nowrap; }
 table.stack td { max-width: 30rem; }
 .yes { color: var(--yes); font-weight: 600; } .part { color: var(--part); font-weight: 600; }
 .no { color: var(--no); font-weight: 600; }
-figure { margin: 1rem 0; } figure img { width: 100%; max-width: 56rem; height: auto; display: block; }
+figure { margin: 1rem 0; } figure img { max-width: min(100%, 56rem); height: auto; display: block; }
 figcaption { color: var(--soft); font-size: .87rem; margin-top: .3rem; }
 .yes + span, .part + span, .no + span { white-space: nowrap; }
 .why { color: var(--soft); font-size: .87rem; margin-top: .25rem; }
