@@ -1,8 +1,8 @@
 """A bucket of a join in bounded memory: real rows, runs and blobs instead of numbers.
 
 Would catch: ticks that do not survive a merge or a restart, rows of one partition looked for in another,
-equal hashes taken for equal keys, a memory that keeps more than its budget, rows taken after the end of their
-stream.
+equal hashes taken for equal keys, a memory that keeps more than its budget, merges that write everything again,
+rows taken after the end of their stream.
 """
 
 from collections import Counter
@@ -160,3 +160,18 @@ def test_rows_after_the_end_are_refused_and_counted() -> None:
     bucket.bucket.on_end(1)
     bucket.end_batch()
     assert Counter(bucket.found) == before
+
+
+def test_merges_in_silence_write_no_run_larger_than_a_flush() -> None:
+    bucket = Bucket(1, "bigint", "rpj-dd", 4000, 0)
+    merged = 0
+    for _ in range(40):
+        bucket.batch(20)
+        bucket.end_batch()
+        bucket.move()
+        before = {run.id for window in bucket.bucket.windows for run in window.runs}
+        bucket.keep(bucket.bucket.on_silence(1))
+        new = [run for window in bucket.bucket.windows for run in window.runs if run.id not in before]
+        assert all(run.rows <= bucket.bucket.join.run_rows for run in new)
+        merged += len(new)
+    assert merged > 0

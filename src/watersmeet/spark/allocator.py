@@ -44,7 +44,11 @@ def own_memory() -> int | None:
 
 @cache
 def _back_to_normal() -> None:
+    import pyarrow as pa
+
     _tell((_TRIM_THRESHOLD, 1 << 17), (_TOP_PAD, 1 << 17), (_MMAP_THRESHOLD, 1 << 17))
+    # Arrow's own allocator keeps freed pages for a while; the C library's gives large pieces back at once.
+    pa.set_memory_pool(pa.system_memory_pool())
 
 
 def _tell(*settings: tuple[int, int]) -> None:

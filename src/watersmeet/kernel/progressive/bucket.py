@@ -109,7 +109,7 @@ class ProgressiveBucket:
         if self.join.books.complete[side]:
             self.counts.late[side] += len(rows)
             return
-        self._measure(rows)
+        self._measure(self.join.in_memory + len(rows), self.store.bytes_in_memory + bytes_in_memory(rows))
         yield from self.join.arrive(side, rows)
 
     def on_silence(self, seconds: float) -> Iterator[Results]:
@@ -176,11 +176,11 @@ class ProgressiveBucket:
                 # In the order in which they were written or merged, which matching runs have in common.
                 known = sorted(window.runs, key=lambda stored: progress.tags[stored.id])
                 runs[:] = [_disk_run(stored, progress.tags[stored.id]) for stored in known]
+        stored = [run for window in self.windows for run in window.runs]
+        self._measure(sum(run.rows for run in stored), sum(run.size for run in stored))
 
-    def _measure(self, new: Rows) -> None:
-        """How many rows the budget holds, by what those take that are in memory and those that come."""
-        rows = self.join.in_memory + len(new)
-        size = self.store.bytes_in_memory + bytes_in_memory(new)
+    def _measure(self, rows: int, size: int) -> None:
+        """How many rows the budget holds, by what some rows take."""
         self.join.capacity = max(1, self.budget * rows // max(1, size))
         self.join.flush_rows = self.join.run_rows = max(1, self.join.capacity // _FLUSH_PARTS)
 

@@ -6,7 +6,8 @@
                   R1,S1   R2,s3        a side with one run keeps it, with its tag
 
 Passes repeat until one operation has taken all; at least one is needed (Tao et al., Sect. 2.2). Where a run
-must not be larger than some size, an operation leaves several of a side, each matching each of the other.
+must not be larger than some size, an operation leaves several of a side, each matching each of the other, and
+those that would not fill one stay as they are until there are many.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from typing import Any
 
 from watersmeet.kernel.progressive.history import History
 from watersmeet.kernel.progressive.store import DiskRun, Store
+
+# So many small runs of a side are merged though they do not fill a large one.
+_MANY = 8
 
 
 def merge_step(runs: Sequence[Sequence[DiskRun]], fan_in: int) -> Iterator[tuple[list[DiskRun], ...]]:
@@ -66,17 +70,19 @@ def progressive_merge(
 
 
 def _groups(runs: Sequence[DiskRun], most_rows: int | None) -> list[list[DiskRun]]:
-    """What becomes one run each."""
+    """What becomes one run each: all of them, or those that fill one or are many, so that few rows move."""
+    if most_rows is None:
+        return [list(runs)] if runs else []
     groups: list[list[DiskRun]] = []
-    room = 0
+    group: list[DiskRun] = []
+    rows = 0
     for run in runs:
-        if groups and (most_rows is None or run.rows <= room):
-            groups[-1].append(run)
-        else:
-            groups.append([run])
-            room = most_rows or 0
-        room -= run.rows
-    return groups
+        if group and rows + run.rows > most_rows:
+            groups.append(group)
+            group, rows = [], 0
+        group.append(run)
+        rows += run.rows
+    return [*groups, group] if len(group) >= _MANY else [*groups, *([run] for run in group)]
 
 
 def _merged(

@@ -18,18 +18,23 @@ from watersmeet.lab.progressive.systems import NATIVE, Case, Outcome
 from watersmeet.lab.progressive.workload import Relations, answer, generate
 
 _SYSTEMS = ("rpj", "xjoin", "hmj", NATIVE)
+_WIDTH = 120
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Every system over the same files at the same times; 1 if one finds other pairs than there are."""
     parser = argparse.ArgumentParser(prog="python -m watersmeet.lab.progressive", description=__doc__)
-    parser.add_argument("--rows", type=int, default=Relations.rows, help="rows of each of two relations")
+    parser.add_argument("--rows", type=int, default=Relations.rows, help="rows of both relations")
     parser.add_argument("--files", type=int, default=Relations.files, help="files each of them comes in")
+    parser.add_argument(
+        "--speed", type=int, default=Relations.speed, help="rows of the first for one of the second"
+    )
     parser.add_argument("--systems", nargs="+", choices=_SYSTEMS, default=_SYSTEMS)
     options = parser.parse_args(arguments)
-    relations = Relations(rows=options.rows, files=options.files)
+    relations = Relations(rows=options.rows, files=options.files, speed=options.speed)
     memory = relations.bytes // 5
-    console = Console()
+    # Wide enough for the table, also where the output goes to a file.
+    console = Console(width=max(_WIDTH, Console().width))
     runs: dict[str, Outcome] = {}
     right = True
     with tempfile.TemporaryDirectory(prefix="watersmeet-bench-") as scratch:

@@ -1,6 +1,7 @@
 """Two relations that arrive file by file, with silences, and the answer.
 
-Keys are skewed as in Tao et al. 2005, Sect. 6, "reverse": what is frequent in one is rare in the other.
+Keys are skewed as in Tao et al. 2005, Sect. 6, "reverse": what is frequent in one is rare in the other, and
+one of them arrives faster. Silences are too short to catch up with all that waits on disk.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ class Relations:
     """What arrives.
 
     Attributes:
-        rows: Rows of each relation.
+        rows: Rows of both relations together.
         files: Files each comes in.
+        speed: How many rows of the first come for one of the second.
         keys: Different keys.
         payload: Bytes of a row beside key, id and time.
         gap_s: Time between two files of a relation.
@@ -34,19 +36,26 @@ class Relations:
         seed: Seed of the generator.
     """
 
-    rows: int = 1_500_000
+    rows: int = 3_000_000
     files: int = 30
-    keys: int = 500_000
+    speed: int = 5
+    keys: int = 100_000
     payload: int = 170
-    gap_s: float = 2.0
-    burst: int = 5
-    silence_s: float = 6.0
+    gap_s: float = 1.5
+    burst: int = 10
+    silence_s: float = 5.0
     seed: int = 20261116
 
     @property
     def bytes(self) -> int:
         """What all rows take: their payload and three numbers."""
-        return len(NAMES) * self.rows * (self.payload + 24)
+        return self.rows * (self.payload + 24)
+
+    @property
+    def per_file(self) -> tuple[int, int]:
+        """Rows in a file of each."""
+        slow = self.rows // self.files // (self.speed + 1)
+        return slow * self.speed, slow
 
     def schedule(self) -> Iterator[float]:
         """When each file arrives, seconds after the start."""
@@ -58,8 +67,7 @@ class Relations:
 
 def generate(relations: Relations, root: Path) -> None:
     """Write all files; `root/a/00000.parquet` is the first of the first relation."""
-    each = relations.rows // relations.files
-    for side, name in enumerate(NAMES):
+    for side, (name, each) in enumerate(zip(NAMES, relations.per_file, strict=True)):
         random = np.random.default_rng([relations.seed, side])
         for number in range(relations.files):
             # Nine times as likely at one end of the keys as at the other, evenly in between.
