@@ -20,7 +20,8 @@ from watersmeet.cost.progressive import recent_volume
 from watersmeet.kernel.blob import from_blob, to_blob
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.progressive.bucket import ProgressiveBucket
-from watersmeet.kernel.run import Rows
+from watersmeet.kernel.run import Rows, Run
+from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.progressive.policies import policy
 from watersmeet.plan import Plan
@@ -175,3 +176,35 @@ def test_merges_in_silence_write_no_run_larger_than_a_flush() -> None:
         assert all(run.rows <= bucket.bucket.join.run_rows for run in new)
         merged += len(new)
     assert merged > 0
+
+
+def test_the_end_does_not_open_all_runs_at_once() -> None:
+    bucket = Bucket(1, "bigint", "xjoin", 4000, 0)
+    for _ in range(60):
+        bucket.batch(20)
+        bucket.end_batch()
+    bucket.move()
+    open_rows: dict[str, int] = {}
+    most = 0
+    store = bucket.bucket.store
+    store.close_disk = open_rows.clear
+
+    def watched(run: StoredRun) -> StoredRun:
+        def opened() -> Run:
+            nonlocal most
+            open_rows[run.id] = run.rows
+            most = max(most, sum(open_rows.values()))
+            return run.run
+
+        return replace(run, open=opened)
+
+    for window in store.windows:
+        window.runs = [watched(run) for run in window.runs]
+    for runs in (runs for side in bucket.bucket.join.disk for runs in side):
+        runs[:] = [replace(run, handle=watched(run.handle)) for run in runs]
+    for side in (0, 1):
+        bucket.bucket.on_end(side)
+    everything = sum(window.rows for window in store.windows)
+    bucket.end_batch()
+    assert Counter(bucket.found) == bucket.expected()
+    assert most <= 2 * store.most_open < everything

@@ -26,6 +26,9 @@ ALL_RUNS = 1 << 30
 # And a block of results takes one part of it in so many, but not less than so many bytes.
 _BLOCK_PARTS = 8
 _LEAST_BLOCK = 1 << 16
+# So many times the rows that fit in memory may be open: of a row on disk only its place in the directory of
+# keys and a tick are in memory.
+_OPEN_TIMES = 4
 
 
 @dataclass
@@ -95,6 +98,11 @@ class ProgressiveBucket:
     def windows(self) -> list[Window]:
         """All that has to be kept."""
         return self.store.windows
+
+    @property
+    def resident(self) -> set[str]:
+        """The names of the runs in memory."""
+        return {stored.id for some in self.store.memory for window in some for stored in window.runs}
 
     @property
     def stored(self) -> list[int | None]:
@@ -182,6 +190,7 @@ class ProgressiveBucket:
     def _measure(self, rows: int, size: int) -> None:
         """How many rows the budget holds, by what some rows take."""
         self.join.capacity = max(1, self.budget * rows // max(1, size))
+        self.store.most_open = _OPEN_TIMES * self.join.capacity
         self.join.flush_rows = self.join.run_rows = max(1, self.join.capacity // _FLUSH_PARTS)
 
 

@@ -68,6 +68,8 @@ class RunStore:
         new_id: Names for new runs.
         put_away: Called with a side and a run of it that has left memory; returns one that is not held there.
         left: When the rows of a run left memory, for those that left together; by the name of the run.
+        most_open: How many rows of runs may be looked into before those on disk are closed.
+        close_disk: Called to close the runs on disk.
     """
 
     pairs: MultiwayJoin
@@ -76,6 +78,9 @@ class RunStore:
     new_id: Callable[[], str]
     put_away: Callable[[int, StoredRun], StoredRun] = lambda _side, stored: stored
     left: dict[str, int] = field(default_factory=dict)
+    most_open: int = 1 << 62
+    close_disk: Callable[[], None] = lambda: None
+    _open: dict[str, int] = field(default_factory=dict)
     memory: tuple[list[Window], list[Window]] = field(init=False)
     disk: tuple[list[Window], list[Window]] = field(init=False)
     _unseen: Unseen = field(init=False)
@@ -188,9 +193,30 @@ class RunStore:
     def _found(
         self, side: int, heads: Sequence[StoredRun], others: Sequence[StoredRun], history: History | None
     ) -> Iterator[Results]:
-        self._unseen.history = history
-        visible = (list(heads), list(others)) if side == 0 else (list(others), list(heads))
-        yield from self.pairs.results(side, visible)
+        for group in self._fitting(others):
+            self._look_into([*heads, *group])
+            self._unseen.history = history
+            visible = (list(heads), group) if side == 0 else (group, list(heads))
+            yield from self.pairs.results(side, visible)
+
+    def _fitting(self, runs: Sequence[StoredRun]) -> Iterator[list[StoredRun]]:
+        """Runs in groups of no more rows than may be open."""
+        group: list[StoredRun] = []
+        for stored in runs:
+            if group and sum(one.rows for one in group) + stored.rows > self.most_open:
+                yield group
+                group = []
+            group.append(stored)
+        if group:
+            yield group
+
+    def _look_into(self, runs: Sequence[StoredRun]) -> None:
+        """An open run takes memory for the directory of its keys: make room for these."""
+        opening = {stored.id: stored.rows for stored in runs}
+        if sum((self._open | opening).values()) > self.most_open:
+            self.close_disk()
+            self._open = {}
+        self._open |= opening
 
     def _to_disk(self, side: int, partition: int, stored: StoredRun, tick: int) -> StoredRun:
         self.left[stored.id] = tick

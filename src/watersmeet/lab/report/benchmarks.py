@@ -102,7 +102,7 @@ BENCHMARKS = (
         "progressive",
         "Two relations five times as large as the memory arrive with silences: RPJ, XJoin, HMJ and "
         "Spark's own join.",
-        ("--rows", "500000", "--files", "10"),
+        ("--rows", "1000000", "--files", "20"),
         (
             Figure("peak_over_budget", "memory the workers grow by, over the limit", more=False),
             Figure("rpj_over_xjoin_50", "results of RPJ over those of XJoin when half was sent"),

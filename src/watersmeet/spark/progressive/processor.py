@@ -97,6 +97,7 @@ class ProgressiveProcessor:
     def _open(self, state: BucketState) -> ProgressiveBucket:
         bucket = new_bucket(self._task, lambda: uuid.uuid4().hex)
         bucket.store.put_away = lambda side, stored: state.put_away(stored, self._schemas[side])
+        bucket.store.close_disk = lambda: state.close_others(bucket.resident)
         state.load(bucket, self._schemas)
         if state.manifest.progress is not None:
             bucket.restore(state.manifest.progress)
@@ -109,7 +110,7 @@ class ProgressiveProcessor:
             state.manifest.progress = bucket.remember()
             state.save(bucket, self._task.identity)
         # Runs on disk are looked into now and then only.
-        memory = {stored.id for some in bucket.store.memory for window in some for stored in window.runs}
+        memory = bucket.resident
         state.close_others(memory)
         counts = bucket.take_counts()
         books = bucket.join.books
