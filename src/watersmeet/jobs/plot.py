@@ -35,6 +35,6 @@ def refuse_bad_plot(path: Path) -> None:
 def save_plot(path: Path, title: str, points: Sequence[tuple[float, int]]) -> None:
     """Results so far, over seconds after the start."""
     seconds, results = zip((0.0, 0), *points, strict=True)
-    line = Line("results", seconds, tuple(map(float, results)), source="measured")
+    line = Line("results", seconds, tuple(map(float, results)), source="run")
     panel = Panel(title, "seconds after the start", "results so far", (line,))
     path.write_bytes(draw(Chart("results", title, (panel,), columns=1), form=path.suffix.removeprefix(".")))

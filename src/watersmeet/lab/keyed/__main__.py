@@ -21,9 +21,12 @@ from watersmeet import __version__
 from watersmeet.lab.keyed.case import Case, Outcome, measured
 from watersmeet.lab.keyed.figures import cost_per_row, overall_rate, state_ratio, steady_rate
 from watersmeet.lab.keyed.workload import Workload, generate
+from watersmeet.lab.papers.chart import Chart, Line, Panel
+from watersmeet.lab.papers.plot import save
 
 # Enough batches for a window ten times as long to fill and for six more after it.
 _SCALING_BATCHES = 28
+_NAMES = {"ours": "Watersmeet", "native": "chained Spark joins"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -45,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
         report = _run(workload, options, Path(folder))
     if options.json:
         Path(options.json).write_text(json.dumps(report, indent=2))
+    if options.chart is not None:
+        save(_chart(report["systems"]), options.chart)
     print("RESULT " + json.dumps(report["ratios"]))
     return 0 if report["exact"] else 1
 
@@ -84,6 +89,18 @@ def _run(workload: Workload, options: argparse.Namespace, folder: Path) -> dict[
         "workload": asdict(workload),
         "context": _context(options),
     }
+
+
+def _chart(systems: dict[str, Any]) -> Chart:
+    lines = []
+    for name, outcome in systems.items():
+        rates = [batch["rows"] / batch["seconds"] for batch in outcome["batches"] if batch["rows"]]
+        if rates:
+            lines.append(
+                Line(_NAMES.get(name, name), tuple(range(1, len(rates) + 1)), tuple(rates), source="run")
+            )
+    panel = Panel("", "micro-batch", "rows per second", tuple(lines))
+    return Chart("keyed", "Rows per second", (panel,), columns=1)
 
 
 def _scaling(workload: Workload, options: argparse.Namespace, folder: Path) -> float:
@@ -149,7 +166,7 @@ def _context(options: argparse.Namespace) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "versions": {"watersmeet": __version__, **{name: version(name) for name in packages}},
         "arguments": {
-            name: value for name, value in vars(options).items() if name not in ("json", "scratch")
+            name: value for name, value in vars(options).items() if name not in ("json", "chart", "scratch")
         },
     }
 
@@ -179,6 +196,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         help="measure the ten times longer window",
     )
     parser.add_argument("--json", default="bench-keyed.json", help="where to write all figures")
+    parser.add_argument("--chart", type=Path, help="folder for a plot of the batches, and its data")
     parser.add_argument("--scratch", default=None, help="folder for data and checkpoints")
     return parser.parse_args(arguments)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from watersmeet.errors import WatersmeetError
 from watersmeet.lab.papers.claim import Claim
 from watersmeet.lab.papers.page import Experiment, page, tally
-from watersmeet.lab.papers.plot import draw, require_matplotlib
+from watersmeet.lab.papers.plot import require_matplotlib, save
 from watersmeet.lab.papers.record import write_record
 from watersmeet.lab.papers.tracker import Screen, Tracker
 
@@ -101,5 +101,4 @@ def _write_data(experiment: Experiment, out: Path) -> None:
     for table in experiment.tables:
         (out / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
     for chart in experiment.charts:
-        (out / f"{chart.name}.csv").write_text(chart.csv(), encoding="utf-8")
-        (out / f"{chart.name}.svg").write_bytes(draw(chart))
+        save(chart, out)

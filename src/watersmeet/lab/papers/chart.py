@@ -1,7 +1,7 @@
 """Series of figures as plain data: what is plotted is what is written as CSV.
 
 A line comes from a cost formula. Where something was also measured, its line has the same name and says so;
-it is drawn over the formula's in the same colour.
+it is drawn over the formula's in the same colour. What happened in one run, moment by moment, is a line too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Literal
 
-Source = Literal["formula", "measured"]
+Source = Literal["formula", "measured", "run"]
 
 
 @dataclass(frozen=True, slots=True)

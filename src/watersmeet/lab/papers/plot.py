@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import WatersmeetError
@@ -86,6 +87,12 @@ def draw(chart: Chart, *, form: str = "svg") -> bytes:
         metadata = {"Date": None, "Creator": None} if form == "svg" else None
         figure.savefig(picture, format=form, metadata=metadata, dpi=110)
     return picture.getvalue()
+
+
+def save(chart: Chart, folder: Path) -> None:
+    """A chart and its figures, as two files of its name."""
+    (folder / f"{chart.name}.csv").write_text(chart.csv(), encoding="utf-8")
+    (folder / f"{chart.name}.svg").write_bytes(draw(chart))
 
 
 _MEASURED = "measured"

@@ -14,10 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 from watersmeet.lab.apart import run_apart
+from watersmeet.lab.papers.chart import Chart, Line, Panel
+from watersmeet.lab.papers.plot import save
 from watersmeet.lab.progressive.systems import NATIVE, Case, Outcome
 from watersmeet.lab.progressive.workload import Relations, answer, generate
 
 _SYSTEMS = ("rpj", "xjoin", "hmj", NATIVE)
+_NAMES = {"rpj": "RPJ", "xjoin": "XJoin", "hmj": "HMJ", NATIVE: "Spark's own join"}
 _WIDTH = 120
 
 
@@ -30,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--speed", type=int, default=Relations.speed, help="rows of the first for one of the second"
     )
     parser.add_argument("--systems", nargs="+", choices=_SYSTEMS, default=_SYSTEMS)
+    parser.add_argument("--chart", type=Path, help="folder for a plot of the results so far, and its data")
     options = parser.parse_args(arguments)
     relations = Relations(rows=options.rows, files=options.files, speed=options.speed)
     memory = relations.bytes // 5
@@ -53,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
             right &= same
             console.print(f"  {run.results:,} found: " + ("right" if same else "WRONG"))
     console.print(_table(runs))
+    if options.chart is not None:
+        save(_chart(runs), options.chart)
     if set(_SYSTEMS) <= runs.keys():
         half = {system: found_at(run, 0.5) for system, run in runs.items()}
         figures = {
@@ -71,6 +77,17 @@ def found_at(run: Outcome, share: float) -> int:
     moment = run.sent[max(0, round(len(run.sent) * share) - 1)]
     place = bisect_right([seconds for seconds, _ in run.curve], moment)
     return run.curve[place - 1][1] if place else 0
+
+
+def _chart(runs: dict[str, Outcome]) -> Chart:
+    lines = []
+    for system, run in runs.items():
+        seconds, results = zip((0.0, 0), *run.curve, strict=True)
+        lines.append(Line(_NAMES[system], seconds, tuple(map(float, results)), source="run"))
+    ended = max(run.sent[-1] for run in runs.values())
+    title = f"all was sent after {ended:.0f} s"
+    panel = Panel(title, "seconds after the start", "results so far", tuple(lines))
+    return Chart("progressive", "Results so far", (panel,), columns=1)
 
 
 def _table(runs: dict[str, Outcome]) -> Table:

@@ -39,6 +39,7 @@ class Benchmark:
         short: Arguments with which it takes two or three minutes.
         figures: What it reports.
         always: Arguments it is given in any case.
+        chart: What its plot shows; empty for one without.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Benchmark:
     short: tuple[str, ...]
     figures: tuple[Figure, ...]
     always: tuple[str, ...] = ()
+    chart: str = ""
 
 
 BENCHMARKS = (
@@ -61,6 +63,8 @@ BENCHMARKS = (
             Figure("window10_cost_ratio", "cost per row with a window ten times as long", more=False),
         ),
         always=("--json", ""),
+        chart="Rows per second, micro-batch by micro-batch: the first starts everything up, the last is what "
+        "was left over",
     ),
     Benchmark(
         "adaptive",
@@ -108,6 +112,7 @@ BENCHMARKS = (
             Figure("rpj_over_xjoin_50", "results of RPJ over those of XJoin when half was sent"),
             Figure("rpj_over_hmj_50", "results of RPJ over those of HMJ when half was sent"),
         ),
+        chart="Results so far, of the algorithms in limited memory and of Spark's own join, which keeps all",
     ),
 )
 
@@ -115,9 +120,11 @@ BENCHMARKS = (
 def run_benchmark(benchmark: Benchmark, out: Path, *, full: bool) -> dict[str, Any]:
     """Run a benchmark and keep its figures in a file; returns what is in it."""
     arguments = () if full else benchmark.short
+    out.mkdir(parents=True, exist_ok=True)
+    chart = ("--chart", str(out)) if benchmark.chart else ()
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", f"watersmeet.lab.{benchmark.name}", *benchmark.always, *arguments],
+        [sys.executable, "-m", f"watersmeet.lab.{benchmark.name}", *benchmark.always, *chart, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -139,7 +146,6 @@ def run_benchmark(benchmark: Benchmark, out: Path, *, full: bool) -> dict[str, A
         "output": [line for line in lines if not line.startswith(_RESULT)],
         "machine": machine(),
     }
-    out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
     (out / f"{benchmark.name}.json").write_text(text, encoding="utf-8")
     return kept

@@ -41,7 +41,7 @@ def page(experiments: Path, performance: Path) -> str:
     body.append(paragraphs(_HOW, "small"))
     for part in PARTS:
         body += _paper(part, papers[part.name], experiments / part.name)
-    body += _performance(figures)
+    body += _performance(figures, performance)
     return document(_TITLE, body)
 
 
@@ -128,7 +128,7 @@ def _verdict(claim: dict[str, Any]) -> str:
     return f'<span class="{_KINDS[claim["verdict"]]}">{claim["verdict"]}</span><span>{of}</span>{changed}'
 
 
-def _performance(figures: dict[str, dict[str, Any] | None]) -> Iterator[str]:
+def _performance(figures: dict[str, dict[str, Any] | None], folder: Path) -> Iterator[str]:
     yield '<h2 id="performance">Performance on Spark</h2>'
     yield paragraphs(
         "Ratios are measured side by side in one run. All systems are checked to find the same results. "
@@ -136,10 +136,10 @@ def _performance(figures: dict[str, dict[str, Any] | None]) -> Iterator[str]:
         "is as long as a coffee, and starting up weighs more in it; the command beside it gives the long one."
     )
     for one in BENCHMARKS:
-        yield from _benchmark(one, figures[one.name])
+        yield from _benchmark(one, figures[one.name], folder / f"{one.name}.svg")
 
 
-def _benchmark(one: Benchmark, measured: dict[str, Any] | None) -> Iterator[str]:
+def _benchmark(one: Benchmark, measured: dict[str, Any] | None, plot: Path) -> Iterator[str]:
     yield f'<h3 id="performance-{one.name}">{one.name}</h3>'
     yield paragraphs(one.about)
     if measured is None:
@@ -151,6 +151,8 @@ def _benchmark(one: Benchmark, measured: dict[str, Any] | None) -> Iterator[str]
         if figure.name in measured["figures"]
     ]
     yield table(("figure", "measured", "better is"), rows)
+    if plot.exists():
+        yield picture(plot, one.chart)
     on = measured["machine"]
     yield paragraphs(
         f"A {measured['size']} run of {measured['seconds']} s on {on['day']}, commit {on['commit']}: "
