@@ -74,6 +74,15 @@ def words(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
+def grouped(cell: str) -> str:
+    """A long number in groups of three digits; anything else as it is.
+
+    >>> grouped("176802"), grouped("4321"), grouped("12,5")
+    ('176,802', '4321', '12,5')
+    """
+    return f"{int(cell):,}" if re.fullmatch(r"\d{5,}", cell) else cell
+
+
 def paragraphs(text: str, kind: str = "") -> str:
     """Paragraphs that are separated by empty lines."""
     start = f'<p class="{kind}">' if kind else "<p>"

@@ -11,7 +11,7 @@ from typing import Any
 from watersmeet.lab.papers.record import RECORD
 from watersmeet.lab.report.benchmarks import BENCHMARKS, Benchmark
 from watersmeet.lab.report.errata import ERRATA
-from watersmeet.lab.report.html import document, folded, paragraphs, picture, table, words
+from watersmeet.lab.report.html import document, folded, grouped, paragraphs, picture, table, words
 from watersmeet.lab.report.papers import PARTS, Part
 
 _TITLE = "Watersmeet: five papers, checked"
@@ -107,7 +107,7 @@ def _experiment(experiment: dict[str, Any], folder: Path) -> Iterator[str]:
     yield f"<h3>{words(experiment['title'])}</h3>"
     yield paragraphs(experiment["setting"])
     for one in experiment["tables"]:
-        yield table(one["head"], [[words(cell) for cell in row] for row in one["rows"]])
+        yield table(one["head"], [[words(grouped(cell)) for cell in row] for row in one["rows"]])
     for chart in experiment["charts"]:
         yield picture(folder / f"{chart['name']}.svg", chart["caption"])
     rows = [[_stated(claim), words(claim["found"]), _verdict(claim)] for claim in experiment["claims"]]
