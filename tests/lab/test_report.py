@@ -1,7 +1,7 @@
 """The report is one page that needs nothing else, and says what is missing or has changed.
 
 Would catch: a paper, benchmark or figure that is left out, a verdict that is not shown, a page that loads
-something from elsewhere, a benchmark that fails unnoticed.
+something from elsewhere, our own claims counted as the paper's, a benchmark that fails unnoticed.
 """
 
 import json
@@ -18,13 +18,14 @@ from watersmeet.lab.papers.page import Experiment
 from watersmeet.lab.report.__main__ import main
 from watersmeet.lab.report.benchmarks import BENCHMARKS, Benchmark, BenchmarkFailed, run_benchmark
 from watersmeet.lab.report.errata import ERRATA
-from watersmeet.lab.report.page import page
+from watersmeet.lab.report.page import DamagedRecord, page
 from watersmeet.lab.report.papers import PARTS
 
 CLAIMS = (
     Claim("Costs fall & stay <low>.", "from 3 to 2", holds=True, draws=(True, True)),
     Claim("They rise again.", "they do not", holds=False, known=fails("The paper takes `T` for tau.")),
     Claim("Nobody expected this.", "it came", holds=False),
+    Claim("Ours is not the paper's.", "it is not", holds=True, origin="measured"),
 )
 
 
@@ -35,9 +36,13 @@ class Watched(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.sources: list[str] = []
+        self.links: list[str] = []
+        self.anchors: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
+        self.sources += [value or "" for name, value in attrs if name == "src"]
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        self.anchors += [value or "" for name, value in attrs if name == "id"]
         if tag not in ("meta", "img"):
             self.open.append(tag)
 
@@ -68,14 +73,20 @@ def test_everything_is_on_the_page(docs: Path) -> None:
     reader = Watched()
     reader.feed(text)
     assert reader.open == []
-    assert all(source.startswith(("#", "data:image/svg+xml;base64,")) for source in reader.sources)
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in reader.sources)
+    inside = {link.removeprefix("#") for link in reader.links if link.startswith("#")}
+    assert inside <= set(reader.anchors)
+    assert len(set(reader.anchors)) == len(reader.anchors)
+    for link in reader.links:
+        assert link.startswith("#") or (docs / "report" / link).exists(), link
     assert not re.search(r"url\(|@import", text)
     for part in PARTS:
         assert f'id="{part.name}"' in text
     assert text.count("Not run yet") == len(PARTS) - 1 + len(BENCHMARKS) - 1
     for piece in (
         "Costs fall &amp; stay &lt;low&gt;.",
-        '<span class="yes">yes</span><span>, 2 of 2</span>',
+        '<span class="yes">yes</span><span>, 2 of 2 draws</span>',
+        "All <em>computed</em> with",
         "The paper takes <code>T</code> for tau.",
         '<span class="no">no</span><span></span> <strong>changed</strong>',
         "16,000",
@@ -86,6 +97,25 @@ def test_everything_is_on_the_page(docs: Path) -> None:
         assert piece in text, piece
     for erratum in ERRATA["golab"]:
         assert erratum.where in text
+
+
+def test_our_own_claims_are_counted_apart(docs: Path) -> None:
+    text = page(docs / "experiments", docs / "report" / "performance")
+    row = re.search(r'<tr><td data-head="paper"><a href="#golab">.*?</tr>', text)
+    assert row is not None
+    cells = re.findall(r"<td[^>]*>(\d[^<]*)</td>", row[0])
+    assert cells == ["1", "0", "2", "1 of 1"]
+
+
+def test_a_plot_that_is_missing_is_said_to_be(docs: Path) -> None:
+    (docs / "experiments" / "golab" / "fig1.svg").unlink()
+    assert "The plot fig1.svg is missing" in page(docs / "experiments", docs / "report" / "performance")
+
+
+def test_a_damaged_record_is_named(docs: Path) -> None:
+    (docs / "experiments" / "golab" / "page.json").write_text("{")
+    with pytest.raises(DamagedRecord, match="page.json in golab is damaged"):
+        page(docs / "experiments", docs / "report" / "performance")
 
 
 def test_every_paper_has_its_mistakes() -> None:

@@ -45,7 +45,7 @@ def register(add_parser: AddParser) -> None:
             "--full", action="store_true", help="the paper's sizes: minutes instead of seconds"
         )
         paper.add_argument(
-            "--seed", type=int, default=1, metavar="N", help="start of the random numbers (default: 1)"
+            "--seed", type=_seed, default=1, metavar="N", help="start of the random numbers (default: 1)"
         )
         if name in _READ_A_LOG:
             paper.add_argument(
@@ -56,15 +56,21 @@ def register(add_parser: AddParser) -> None:
             )
 
 
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f'"{text}" is no seed; valid are 0, 1, 2 and so on')
+    return int(text)
+
+
 def _run(arguments: argparse.Namespace) -> int:
     # Not before they are needed: arrays and plots take a second to load.
     from watersmeet.lab.papers.bench import PAGE, Options, bench, changed
-    from watersmeet.lab.papers.page import tally
+    from watersmeet.lab.papers.page import tally_by_origin
 
     options = Options(arguments.full, arguments.seed, arguments.log)
     paper: Paper = importlib.import_module(f"watersmeet.lab.{arguments.paper}.paper").paper(options)
     claims = bench(paper, arguments.out)
-    print(f"{tally(claims)}: {arguments.out / PAGE}")
+    print(f"{tally_by_origin(claims)}: {arguments.out / PAGE}")
     for claim in changed(claims):
         print(
             f"changed: {claim.text} {claim.found} ({claim.verdict.value}, not {claim.expected.value})",

@@ -74,6 +74,19 @@ def tally(claims: Iterable[Claim]) -> str:
     return text
 
 
+def tally_by_origin(claims: Iterable[Claim]) -> str:
+    """The same for the claims of a paper, and apart from them for those that are ours.
+
+    >>> tally_by_origin([Claim("a", "", holds=True), Claim("b", "", holds=True, origin="measured")])
+    '1 of 1 reproduced, and 1 of 1 of ours'
+    """
+    seen = list(claims)
+    ours = [claim for claim in seen if claim.origin != "paper"]
+    held = sum(claim.verdict is Verdict.REPRODUCED for claim in ours)
+    text = tally(claim for claim in seen if claim.origin == "paper")
+    return f"{text}, and {held} of {len(ours)} of ours" if ours else text
+
+
 def _overview(experiments: Sequence[Experiment]) -> str:
     rows = []
     for experiment in experiments:

@@ -13,7 +13,7 @@ from rich.console import Console
 from watersmeet.errors import WatersmeetError, choices
 from watersmeet.lab.papers.bench import Options, Paper, bench, changed
 from watersmeet.lab.papers.claim import Claim
-from watersmeet.lab.papers.page import tally
+from watersmeet.lab.papers.page import tally_by_origin
 from watersmeet.lab.papers.tracker import Screen
 from watersmeet.lab.report.benchmarks import BENCHMARKS, run_benchmark
 from watersmeet.lab.report.page import write_page
@@ -50,8 +50,8 @@ def main(arguments: list[str] | None = None) -> int:
                 failed += [f"{part}: {claim.text}" for claim in changed(claims)]
             else:
                 _benchmark(part, options.docs, screen, full=options.full)
-        except WatersmeetError as error:
-            failed.append(f"{part}: {error}")
+        except Exception as error:  # noqa: BLE001 - the other parts are worth having all the same
+            failed.append(f"{part}: {error if isinstance(error, WatersmeetError) else repr(error)}")
     out = options.docs / "report" / "index.html"
     write_page(options.docs / "experiments", options.docs / "report" / "performance", out)
     screen.console.print(f"{out}, after {(time.monotonic() - started) / 60:.1f} minutes")
@@ -64,7 +64,7 @@ def _paper(name: str, docs: Path, screen: Screen, *, full: bool) -> list[Claim]:
     options = Options(full, 1, None)
     paper: Paper = importlib.import_module(f"watersmeet.lab.{name}.paper").paper(options)
     claims = bench(paper, docs / "experiments" / name, screen=screen)
-    screen.console.print(f"  {tally(claims)}")
+    screen.console.print(f"  {tally_by_origin(claims)}")
     return claims
 
 

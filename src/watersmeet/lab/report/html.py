@@ -29,25 +29,38 @@ th, td { text-align: left; vertical-align: top; padding: .4rem .7rem .4rem 0;
 th { font-weight: 600; color: var(--soft); white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
-table.stack td { max-width: 30rem; }
+table.stack td { max-width: 30rem; } table:not(.stack) td:first-child { min-width: 8rem; }
 .yes { color: var(--yes); font-weight: 600; } .part { color: var(--part); font-weight: 600; }
 .no { color: var(--no); font-weight: 600; }
-figure { margin: 1rem 0; } figure img { max-width: min(100%, 56rem); height: auto; display: block; }
+figure { margin: 1rem 0; overflow-x: auto; }
+figure img { max-width: min(100%, 56rem); height: auto; display: block; }
 figcaption { color: var(--soft); font-size: .87rem; margin-top: .3rem; }
 .yes + span, .part + span, .no + span { white-space: nowrap; }
 .why { color: var(--soft); font-size: .87rem; margin-top: .25rem; }
+tr.explained td { border-bottom: 0; padding-bottom: 0; } tr.note td { padding-top: .15rem; max-width: none; }
+.data { font-size: .87rem; color: var(--soft); margin: .3rem 0; }
+.up { font-size: .87rem; font-weight: 400; float: right; }
 .bar { display: flex; height: .7rem; min-width: 7rem; margin-top: .45rem; overflow: hidden; }
 .bar span { display: block; } .bar .y { background: var(--yes); } .bar .p { background: #d9a520; }
 .bar .n { background: var(--no); }
 details { margin: .75rem 0; } summary { cursor: pointer; color: var(--link); }
 pre { background: var(--tint); padding: .75rem; overflow-x: auto; font-size: .78rem; line-height: 1.3; }
-nav ol { padding-left: 1.2rem; margin: .5rem 0; } nav li { margin: .15rem 0; }
+nav { columns: 2; column-gap: 2.5rem; font-size: .92rem; margin: 1rem 0; }
+nav section { break-inside: avoid; margin-bottom: .8rem; } nav ul { padding-left: 1.2rem; margin: .2rem 0; }
+nav li { margin: .1rem 0; }
 @media (max-width: 40rem) {
   body { font-size: 15px; } h1 { font-size: 1.6rem; } h2 { font-size: 1.3rem; }
   table.stack, table.stack tbody, table.stack tr, table.stack td { display: block; }
   table.stack thead { display: none; }
   table.stack tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
   table.stack td { border: 0; padding: .1rem 0; text-align: left; white-space: normal; }
+  nav { columns: 1; }
+  /* Plots keep their size and are moved sideways: their labels would be too small to read. */
+  figure img { max-width: none; }
+  table.claims td:nth-child(1)::before, table.claims td:nth-child(3)::before { display: none !important; }
+  table.claims tr.explained { border-bottom: 0; padding-bottom: 0; } table.claims tr.note { padding-top: 0; }
+  table.claims tr.note td::before { display: none !important; }
+  table.stack td.number { display: inline-block; margin-right: 1.4rem; }
   table.stack td::before { content: attr(data-head); color: var(--soft); font-size: .8rem; display: block; }
 }
 @media print { main { max-width: none; } details { display: block; } }
@@ -66,12 +79,13 @@ def document(title: str, body: Iterable[str]) -> str:
 
 
 def words(text: str) -> str:
-    """Text with `code` in it.
+    """Text with `code` and *stressed* words in it.
 
-    >>> words("a < `b`")
-    'a &lt; <code>b</code>'
+    >>> words("a < `b` *and* 2 * 3 * 4")
+    'a &lt; <code>b</code> <em>and</em> 2 * 3 * 4'
     """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+    return re.sub(r"\*(\w[^*<]*\w|\w)\*", r"<em>\1</em>", marked)
 
 
 def grouped(cell: str) -> str:
@@ -89,23 +103,34 @@ def paragraphs(text: str, kind: str = "") -> str:
     return "\n".join(f"{start}{words(' '.join(part.split()))}</p>" for part in text.split("\n\n"))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, stack: bool = False) -> str:
-    """A table of cells that are HTML already; `stack` puts the cells of a row below each other if narrow."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, stack: bool = False, notes: Sequence[str] = ()
+) -> str:
+    """A table of cells that are HTML already.
+
+    Args:
+        head: Its headings.
+        rows: Its cells.
+        stack: Whether the cells of a row stand below each other where the screen is narrow.
+        notes: A text below each row, empty for none; then it is a table of claims.
+    """
     body = [list(row) for row in rows]
-    # Numbers stand to the right, below a heading that does.
+    # Numbers stand to the right, below a heading that does; plans are named by digits, and are none.
     kinds = [
-        ' class="number"' if any(cells) and all(_is_number(cell) for cell in cells if cell) else ""
-        for cells in zip(*body, strict=True)
-    ] or [""] * len(head)
+        ' class="number"' if name != "plan" and any(cells) and all(_is_number(c) for c in cells if c) else ""
+        for name, cells in zip(head, zip(*body, strict=True) if body else [()] * len(head), strict=True)
+    ]
     heads = "".join(f"<th{kind}>{escape(cell)}</th>" for cell, kind in zip(head, kinds, strict=True))
     lines = []
-    for row in body:
+    for row, note in zip(body, notes or [""] * len(body), strict=True):
         cells = "".join(
             f'<td{kind} data-head="{escape(name)}">{cell}</td>'
             for cell, name, kind in zip(row, head, kinds, strict=True)
         )
-        lines.append(f"<tr>{cells}</tr>")
-    kind = ' class="stack"' if stack else ""
+        lines.append(f'<tr class="explained">{cells}</tr>' if note else f"<tr>{cells}</tr>")
+        if note:
+            lines.append(f'<tr class="note"><td class="why" colspan="{len(head)}">{note}</td></tr>')
+    kind = ' class="stack claims"' if notes else ' class="stack"' if stack else ""
     return (
         f'<div class="scroll"><table{kind}><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
@@ -114,11 +139,33 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, stack: bool = F
 
 def picture(file: Path, caption: str) -> str:
     """A plot, inside the page. As a picture of its own: names inside two plots may be the same."""
+    if not file.exists():
+        return paragraphs(f"The plot {file.name} is missing: {caption}.", "small")
     data = b64encode(file.read_bytes()).decode()
     return (
         f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
         f"<figcaption>{words(caption)}</figcaption></figure>"
     )
+
+
+def anchor(*names: str) -> str:
+    """What a link to a section is called.
+
+    >>> anchor("golab", "Fig. 4(a): interval")
+    'golab-fig-4-a-interval'
+    """
+    return "-".join(part for name in names for part in re.findall(r"[a-z0-9]+", name.lower()))
+
+
+def section(name: str, title: str) -> str:
+    """The heading of a large part, with a way back to the top."""
+    return f'<h2 id="{name}">{words(title)} <a class="up" href="#top">top</a></h2>'
+
+
+def data_link(files: Sequence[str]) -> str:
+    """Where the figures lie, from the page."""
+    links = ", ".join(f'<a href="{file}">{file.rpartition("/")[2]}</a>' for file in files)
+    return f'<p class="data">Data: {links}</p>' if files else ""
 
 
 def folded(summary: str, body: str) -> str:
