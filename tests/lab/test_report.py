@@ -114,7 +114,7 @@ def test_a_plot_that_is_missing_is_said_to_be(docs: Path) -> None:
 
 def test_a_damaged_record_is_named(docs: Path) -> None:
     (docs / "experiments" / "golab" / "page.json").write_text("{")
-    with pytest.raises(DamagedRecord, match="page.json in golab is damaged"):
+    with pytest.raises(DamagedRecord, match=r"page\.json in golab is damaged"):
         page(docs / "experiments", docs / "report" / "performance")
 
 
