@@ -146,12 +146,15 @@ def test_any_flush_and_any_task_at_any_time(rule: FlushRule, seed: int) -> None:
     assert Counter(history.found) == history.expected()
 
 
+@pytest.mark.parametrize("rule", FLUSH_RULES)
 @given(seed=st.integers(0, 1 << 30))
-def test_with_one_key_per_partition_what_tasks_would_find_is_known_exactly(seed: int) -> None:
+def test_with_one_key_per_partition_what_tasks_would_find_is_known_exactly(
+    rule: FlushRule, seed: int
+) -> None:
     keys = 3
     random = np.random.default_rng(seed)
     wanted: list[Scan | Merge] = []
-    rules = Rules(optimal, lambda _standing, _disk: wanted.pop())
+    rules = Rules(rule, lambda _standing, _disk: wanted.pop())
     history = Played(seed, new_join(rules, keys, keys, 10, 4), keys)
     for _ in range(25):
         history.arrive(4)
@@ -169,14 +172,6 @@ def test_with_one_key_per_partition_what_tasks_would_find_is_known_exactly(seed:
             books.merging[partition] if isinstance(expected[0], Merge) else books.scanning[side][partition]
         )
         assert after == 0
-
-
-def test_without_silence_only_memory_and_the_end_find_anything() -> None:
-    history = Played(1, new_join(policy("rpj"), 2, 4, 10, 3), 4)
-    for _ in range(20):
-        history.arrive(5)
-    assert all(not entry.scans[0] and not entry.scans[1] for entry in history.join.histories)
-    assert all(not entry.matched for entry in history.join.histories)
 
 
 def test_the_scan_that_found_a_pair_is_one_scan() -> None:
@@ -239,11 +234,14 @@ def test_runs_are_merged_up_to_a_size() -> None:
         for side in (0, 1)
     )
     history = History()
-    found = pairs_of(progressive_merge(store, 0, (disk[0], disk[1]), history, 99, lambda: next(tags), 3))
+    found = pairs_of(progressive_merge(store, 0, (disk[0], disk[1]), history, 99, lambda: next(tags), (3, 3)))
     assert len(found) == len(set(found)) == 3 * 4 + 1
     assert [[run.rows for run in side] for side in disk] == [[3, 3, 1], [3, 3, 1]]
     assert len(history.matched) == 9
-    assert pairs_of(progressive_merge(store, 0, (disk[0], disk[1]), history, 99, lambda: next(tags), 3)) == []
+    assert (
+        pairs_of(progressive_merge(store, 0, (disk[0], disk[1]), history, 99, lambda: next(tags), (3, 3)))
+        == []
+    )
 
 
 @given(

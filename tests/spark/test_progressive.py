@@ -115,6 +115,30 @@ def test_silence_restarts_and_the_end(spark: SparkSession, tmp_path: Path) -> No
     assert [stream.state_bytes for stream in last.streams.values()] == [0, 0]
 
 
+@pytest.mark.slow
+def test_a_batch_that_is_run_twice_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """As where a sink counts what it has written; batches go on after a snapshot of the state was taken."""
+    relations = Relations(tmp_path, keys=100)
+    found: Counter[tuple[int, int]] = Counter()
+    batches: list[tuple[int, int]] = []
+
+    def keep(some: DataFrame, _batch: int) -> None:
+        pairs = Relations.pairs(some)
+        found.update(pairs)
+        batches.append((pairs.total(), some.count()))
+
+    query = relations.query(spark)
+    writer = query.to_dataframe().writeStream.foreachBatch(keep)
+    running = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    for number in range(5):
+        relations.send("a", "b")
+        wait_until(running, lambda number=number: len(batches) >= 4 * number + 4)
+    query.finish(running, timeout=120)
+    running.stop()
+    assert [one for one, _ in batches] == [other for _, other in batches]
+    assert found == relations.expected()
+
+
 @pytest.mark.soak
 def test_a_killed_application_goes_on(tmp_path: Path) -> None:
     relations = Relations(tmp_path)

@@ -80,6 +80,17 @@ def test_one_worker_writes_and_the_others_read(tmp_path: Path) -> None:
     assert [worker.fetched for worker in workers] == [1, 0, 0]
 
 
+def test_a_name_that_two_attempts_gave_to_different_rows(tmp_path: Path) -> None:
+    """Whoever asks gets the rows the state means, also with the others open or verified before."""
+    other = to_blob(build_run(columns_of(ROWS[:100] + [Row(("new",), 5, 7)] * 100)))
+    worker, shelf = Worker(tmp_path), Shelf(tmp_path)
+    shelf.put("run", other)
+    for _ in range(2):
+        assert bytes(to_blob(shelf.get("run", len(other), blob_checksum(other), lambda: other))) == other
+        assert_right(shelf.get("run", len(BLOB), blob_checksum(BLOB), lambda: BLOB))
+        assert_right(worker.read())
+
+
 def test_a_run_that_left_the_window_leaves_the_disk(tmp_path: Path) -> None:
     worker = Worker(tmp_path)
     worker.shelf.put("gone", BLOB)

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from watersmeet.cost.agreement import Agreement
 from watersmeet.query import JoinQuery, RowWindow
 from watersmeet.query.predicate import Condition
+from watersmeet.query.window import Unbounded
 from watersmeet.stats import ABSENT, Figure, Statistics
 
 # What one probe, or one row looked at, takes: by this the cost of functions is compared with that of probing.
@@ -135,6 +136,6 @@ class Sizes:
         for number, stream in enumerate(self.query.streams):
             if not self.rate(number).is_known:
                 found.append(f"the rate of {stream.name}")
-            elif not self.alive(number).is_known:
+            elif not (self.alive(number).is_known or isinstance(stream.window, Unbounded)):
                 found.append(f"the rows of {stream.name} that are alive")
         return found + self._agreement.missing()

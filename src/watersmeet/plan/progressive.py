@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+# What a worker does in a second, roughly; results are counted in look-ups too (`kernel.progressive.bucket`).
+_LOOKUPS_PER_SECOND = 1_600_000
+
 
 @dataclass(frozen=True, slots=True)
 class Flush:
@@ -77,9 +80,13 @@ class Bounded:
         return max(1 << 18, self.memory // 128)
 
     @property
-    def silence_s(self) -> float:
-        """How long a bucket works on what is on disk in one batch; arrivals wait as long."""
-        return self.tick_s / 4
+    def silence_work(self) -> int:
+        """How much a bucket does in silence in one batch, in look-ups; arrivals wait for it.
+
+        It takes about a quarter of a tick. It is not a time, because a batch that is run again must find the
+        same.
+        """
+        return int(self.tick_s / 4 * _LOOKUPS_PER_SECOND)
 
 
 class Standing(Protocol):
@@ -116,8 +123,8 @@ Disk = Sequence[Sequence[Sequence[RunSize]]]
 class Policy(Protocol):
     """Who decides what leaves memory, and what is done in silence."""
 
-    def flushes(self, standing: Standing, rows: int) -> Sequence[Flush]:
-        """What goes to disk when this many rows should; at least one row."""
+    def flushes(self, standing: Standing, room: int, sizes: tuple[int, int]) -> Sequence[Flush]:
+        """What goes to disk to make so much room, where rows of the sides take so much; at least one row."""
 
     def task(self, standing: Standing, disk: Disk) -> Scan | Merge | None:
         """What to do while nothing arrives; None if nothing new would be found. `disk` has runs by side."""

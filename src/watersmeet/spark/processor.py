@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -139,13 +138,17 @@ def key_metrics(task: JoinTask, join: Kernel) -> dict[str, int | None]:
 
 
 def grouped_blobs(frames: Iterator[pd.DataFrame]) -> dict[int, list[Any]]:
-    """Blobs by input; heartbeats carry none."""
+    """Blobs by input; heartbeats carry none.
+
+    They come in the order in which they were fetched. In one of their own, a batch that is run again does the
+    same again.
+    """
     blobs: dict[int, list[Any]] = {}
     for frame in frames:
         for number, blob in zip(frame["input"], frame["blob"], strict=True):
             if blob is not None:
                 blobs.setdefault(int(number), []).append(blob)
-    return blobs
+    return {number: sorted(some) for number, some in blobs.items()}
 
 
 class JoinProcessor:
@@ -209,7 +212,7 @@ class JoinProcessor:
 
     def _open(self, bucket: int, timers: Any) -> tuple[BucketState, Kernel]:
         state = bucket_state(self._task, bucket, self._blobs)
-        join = new_join(self._task, bucket, lambda: uuid.uuid4().hex)
+        join = new_join(self._task, bucket, state.new_name)
         if join.slicing is not None:
             join.slicing.shares = state.manifest.shares
         for function, asked in zip(self._task.functions, state.manifest.asked, strict=False):

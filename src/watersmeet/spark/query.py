@@ -150,6 +150,12 @@ class Query:
             "tick_s": None if tick is None else _tick(tick),
         }
         given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
+        if not self.plan.endless and (progressive is not None or tick is not None):
+            raise InvalidPlanning(
+                "the query has windows",
+                "what waits on disk, and when silence is used, can be said of joins without them.",
+                "leave progressive and tick out, or give both streams window=wm.UNBOUNDED.",
+            )
         site_wishes = {
             "method": method,
             "optimizer": site_optimizer,

@@ -4,9 +4,9 @@ RocksDB holds the truth; fetching and decoding a window from it would cost a sec
 bucket moves between pooled workers, so a cache inside one worker does not help. Blobs of runs therefore
 also lie in local files that any worker maps without copying.
 
-A file is never trusted. Its name is a random id that is never used twice (two attempts of one batch
-write different files) and it appears by rename. Its checksum is verified when a worker first opens it and
-whenever its size or modification time has changed since; the size comes first, because touching a page
+A file is never trusted. It appears by rename, and two attempts at one batch may give its name to different
+rows: the state says which are meant. Its checksum is verified when a worker first opens it and whenever the
+file or what is expected of it has changed since; the size comes first, because touching a page
 beyond the end of a mapped file kills the process. Whatever is missing, short or damaged is taken from
 RocksDB again. When the disk is full the blob stays in the worker's memory.
 """
@@ -44,15 +44,16 @@ class Shelf:
         self._folder = folder
         self._strict = strict
         self._open: dict[str, _OpenRun] = {}
-        # How files looked when they were verified, also of runs that were closed since.
-        self._verified: dict[str, _Stamp] = {}
+        # How files looked when they were verified, and against what, also of runs that were closed since.
+        self._verified: dict[str, tuple[_Stamp, int]] = {}
         self._swept = time.monotonic()
 
     def get(self, name: str, length: int, checksum: int, fetch: Callable[[], bytes]) -> Run:
         """The run of that name, from memory, from its file, or from `fetch`."""
         path = self._folder / name
         cached = self._open.get(name)
-        if cached is not None and cached.is_unchanged():
+        # Another attempt at a batch may have given the name to other rows.
+        if cached is not None and cached.checksum == checksum and cached.is_unchanged():
             return cached.run
         mapped = self._map(path, length, checksum)
         if mapped is None:
@@ -64,7 +65,7 @@ class Shelf:
                     "restore the checkpoint from a copy.",
                 )
             self.put(name, blob)
-            mapped = self._map(path, length, checksum) or _OpenRun(from_blob(blob))
+            mapped = self._map(path, length, checksum) or _OpenRun(from_blob(blob), checksum)
         self._open[name] = mapped
         return mapped.run
 
@@ -125,11 +126,11 @@ class Shelf:
             if stamp.size != length:
                 return None
             mapped = _mapped(file)
-            if self._verified.get(path.name) != stamp:
+            if self._verified.get(path.name) != (stamp, checksum):
                 if blob_checksum(mapped) != checksum:
                     return None
-                self._verified[path.name] = stamp
-            return _OpenRun(from_blob(mapped), file, stamp)
+                self._verified[path.name] = stamp, checksum
+            return _OpenRun(from_blob(mapped), checksum, file, stamp)
         except (OSError, ValueError, DamagedRun):
             return None
 
@@ -158,6 +159,7 @@ class _OpenRun(NamedTuple):
     """A run in use, with its open file unless it lies in memory."""
 
     run: Run
+    checksum: int
     file: _File | None = None
     stamp: _Stamp | None = None
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum, to_blob
 from watersmeet.kernel.judge import Asked
 from watersmeet.kernel.operator import Kernel
@@ -62,6 +63,7 @@ class Manifest:
         asked: What is known about functions from asking them.
         progress: Where a join without windows stands.
         found: Combinations that runs lately had a part in per batch, by name, where memory is limited.
+        named: How many names were given to runs.
     """
 
     identity: str
@@ -72,10 +74,11 @@ class Manifest:
     asked: list[Asked] = field(default_factory=list)
     progress: Progress | None = None
     found: dict[str, float] = field(default_factory=dict)
+    named: int = 0
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         """A manifest may be older than some of its fields."""
-        self.__dict__.update({"shares": {}, "asked": [], "progress": None, "found": {}, **values})
+        self.__dict__.update({"shares": {}, "asked": [], "progress": None, "found": {}, "named": 0, **values})
 
 
 class BucketState:
@@ -87,6 +90,8 @@ class BucketState:
         self._shelf = shelf
         # Runs that were written before the end of the batch.
         self._written: dict[str, RunEntry] = {}
+        # Those that were there before it.
+        self._known: set[str] = set()
         stored = blobs.getValue(MANIFEST)
         self.manifest = (
             pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
@@ -101,6 +106,7 @@ class BucketState:
         """
         if not self.manifest.windows:
             self.manifest.windows = [[] for _ in join.windows]
+        self._known = set(self._entries())
         stored = [pa.schema([]) if number is None else schemas[number] for number in join.stored]
         for window, entries, schema in zip(join.windows, self.manifest.windows, stored, strict=True):
             window.runs = [
@@ -139,10 +145,20 @@ class BucketState:
 
     def put_away(self, stored: StoredRun, schema: pa.Schema) -> StoredRun:
         """Write a run now instead of at the end of the batch; returns it as one that is in its file only."""
-        if stored.id in self._entries():
+        if stored.id in self._known:
             return stored
         entry = self._written[stored.id] = self._write(stored)
         return replace(stored, open=partial(self._open, entry, schema))
+
+    def new_name(self) -> str:
+        """A name for a new run.
+
+        Spark may run a batch twice and keep pieces of both: a snapshot of one, the changes since then of the
+        other. So what both do must have the same names, and these follow from the state. A file that has
+        the name and other bytes is known by its checksum.
+        """
+        self.manifest.named += 1
+        return f"run{self.manifest.named}"
 
     def open_runs(self) -> set[str]:
         """The names of the runs that are open."""
@@ -184,10 +200,18 @@ class BucketState:
         )
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
-        run = self._shelf.get(
-            entry.id, entry.length, entry.checksum, lambda: self._blobs.getValue((entry.id,))[0]
-        )
+        run = self._shelf.get(entry.id, entry.length, entry.checksum, partial(self._fetch, entry.id))
         return run if run.columns.schema.equals(schema) else with_columns(run, schema)
+
+    def _fetch(self, name: str) -> bytes:
+        found = self._blobs.getValue((name,))
+        if found is None:
+            raise DamagedRun(
+                f"stored run {name} is missing",
+                "the state store lists it and does not have it.",
+                "restore the checkpoint from a copy.",
+            )
+        return found[0]  # type: ignore[no-any-return]
 
 
 def with_columns(run: Run, schema: pa.Schema) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -26,9 +25,10 @@ ALL_RUNS = 1 << 30
 # And a block of results takes one part of it in so many, but not less than so many bytes.
 _BLOCK_PARTS = 8
 _LEAST_BLOCK = 1 << 16
-# So many times the rows that fit in memory may be open: of a row on disk only its place in the directory of
-# keys and a tick are in memory.
-_OPEN_TIMES = 4
+# Of an open row on disk so many bytes are in memory: its place in the directory of keys, and a tick.
+_OPEN_BYTES = 64
+# A result takes as long as so many look-ups: its columns are fetched.
+_RESULT_LOOKUPS = 10
 
 
 @dataclass
@@ -91,8 +91,9 @@ class ProgressiveBucket:
         # Results leave in blocks that are small against the memory: Spark copies each of them a few times.
         pairs.block_bytes = max(_LEAST_BLOCK, budget // _BLOCK_PARTS)
         first, second = (len(spec.stored) for spec in layout.inputs)
-        store = RunStore(pairs, (first, second), bits, new_id)
-        return cls(ProgressiveJoin(store, policy, 1 << bits, 1, 1, ALL_RUNS), store, budget)
+        store = RunStore(pairs, (first, second), bits, new_id, most_open=max(1, budget // _OPEN_BYTES))
+        part = max(1, budget // _FLUSH_PARTS)
+        return cls(ProgressiveJoin(store, policy, 1 << bits, budget, part, ALL_RUNS, part), store, budget)
 
     @property
     def windows(self) -> list[Window]:
@@ -117,17 +118,25 @@ class ProgressiveBucket:
         if self.join.books.complete[side]:
             self.counts.late[side] += len(rows)
             return
-        self._measure(self.join.in_memory + len(rows), self.store.bytes_in_memory + bytes_in_memory(rows))
+        self._measure(side, *self.store.held(side), len(rows), bytes_in_memory(rows))
         yield from self.join.arrive(side, rows)
 
-    def on_silence(self, seconds: float) -> Iterator[Results]:
-        """Nothing arrives: work on what is on disk, for about so long and no less than one task."""
-        until = time.perf_counter() + seconds
+    def on_silence(self, work: int) -> Iterator[Results]:
+        """Nothing arrives: work on what is on disk, about so many look-ups and no less than one task.
+
+        The same rows and the same work find the same, whatever the machine is doing.
+        """
+        until = self._done + work
         while (task := self.join.next_task()) is not None:
             self.tasks[isinstance(task, Merge)] += 1
             yield from self.join.run(task)
-            if time.perf_counter() >= until:
+            if self._done >= until:
                 return
+
+    @property
+    def _done(self) -> int:
+        counts = self.store.pairs.counts
+        return counts.lookups + _RESULT_LOOKUPS * counts.results
 
     def on_end(self, side: int) -> None:
         """All rows of a stream have come."""
@@ -184,14 +193,15 @@ class ProgressiveBucket:
                 # In the order in which they were written or merged, which matching runs have in common.
                 known = sorted(window.runs, key=lambda stored: progress.tags[stored.id])
                 runs[:] = [_disk_run(stored, progress.tags[stored.id]) for stored in known]
-        stored = [run for window in self.windows for run in window.runs]
-        self._measure(sum(run.rows for run in stored), sum(run.size for run in stored))
+        for side in (0, 1):
+            self._measure(side, *self.store.stored(side))
 
-    def _measure(self, rows: int, size: int) -> None:
-        """How many rows the budget holds, by what some rows take."""
-        self.join.capacity = max(1, self.budget * rows // max(1, size))
-        self.store.most_open = _OPEN_TIMES * self.join.capacity
-        self.join.flush_rows = self.join.run_rows = max(1, self.join.capacity // _FLUSH_PARTS)
+    def _measure(self, side: int, *rows_and_bytes: int) -> None:
+        """What a row of a side takes, on average over some."""
+        rows, size = sum(rows_and_bytes[::2]), sum(rows_and_bytes[1::2])
+        first, second = self.join.sizes
+        mine = max(1, -(-size // max(1, rows)))
+        self.join.sizes = (mine, second) if side == 0 else (first, mine)
 
 
 def _disk_run(stored: StoredRun, tag: int) -> DiskRun:

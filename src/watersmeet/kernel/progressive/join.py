@@ -30,10 +30,11 @@ class ProgressiveJoin:
         store: Where the rows are.
         policy: Who decides.
         partitions: How many parts the keys are split into.
-        capacity: How many rows memory holds.
-        flush_rows: How many have to go when it is full.
+        capacity: What memory holds: rows, or anything else that `sizes` are in.
+        flush_size: What has to go when it is full.
         fan_in: How many runs of a side are merged at a time.
-        run_rows: The most rows of a run that others are merged to; None sets no limit.
+        run_size: The most that a run which others are merged to may take; None sets no limit.
+        sizes: What a row of each side takes.
         clock: The last tick.
         books: What is where.
         disk: Runs on disk, by side and partition.
@@ -45,9 +46,10 @@ class ProgressiveJoin:
     policy: Policy
     partitions: int
     capacity: int
-    flush_rows: int
+    flush_size: int
     fan_in: int = 2
-    run_rows: int | None = None
+    run_size: int | None = None
+    sizes: tuple[int, int] = (1, 1)
     clock: int = 0
     books: Books = field(init=False)
     disk: tuple[list[list[DiskRun]], ...] = field(init=False)
@@ -62,24 +64,26 @@ class ProgressiveJoin:
 
     @property
     def in_memory(self) -> int:
-        """Rows in memory."""
-        return int(self.books.memory.sum())
+        """What the rows in memory take."""
+        first, second = self.books.memory.sum(axis=1).tolist()
+        return int(first * self.sizes[0] + second * self.sizes[1])
 
     def arrive(self, side: int, rows: Any) -> Iterator[Any]:
         """New rows of a side; memory is made room in as they come."""
-        first = 0
+        first, size = 0, self.sizes[side]
         while first < len(rows):
-            while self.in_memory >= self.capacity:
-                self.flush(self.flush_rows)
-            last = first + self.capacity - self.in_memory
+            while self.in_memory and self.in_memory + size > self.capacity:
+                self.flush(self.flush_size)
+            # A row that is larger than memory is taken all the same, alone.
+            last = first + max(1, (self.capacity - self.in_memory) // size)
             counts, found = self.store.arrive(side, rows[first:last], self._tick())
             self.books.came(side, counts)
             yield from found
             first = last
 
-    def flush(self, rows: int) -> None:
-        """Make room for so many rows."""
-        for flush in self.policy.flushes(self.books, rows):
+    def flush(self, room: int) -> None:
+        """Make so much room."""
+        for flush in self.policy.flushes(self.books, room, self.sizes):
             self._evict(flush)
 
     def idle(self) -> Iterator[Any]:
@@ -124,8 +128,9 @@ class ProgressiveJoin:
         """Join what both sides have on disk of a partition."""
         self._tick()
         disk = (self.disk[0][partition], self.disk[1][partition])
+        most = None if self.run_size is None else [max(1, self.run_size // size) for size in self.sizes]
         yield from progressive_merge(
-            self.store, partition, disk, self.histories[partition], fan_in, self._new_tag, self.run_rows
+            self.store, partition, disk, self.histories[partition], fan_in, self._new_tag, most
         )
         self.books.merging[partition] = 0
 

@@ -37,12 +37,12 @@ def progressive_merge(
     history: History,
     fan_in: int,
     new_tag: Callable[[], int],
-    most_rows: int | None = None,
+    most_rows: Sequence[int] | None = None,
 ) -> Iterator[Any]:
     """Join what is on disk of a partition; `disk` ends with one run per side at most.
 
     It is consistent after every operation, so it may be left off there and taken up again later. With
-    `most_rows`, runs are not merged to larger ones than that, and all have to be taken in one operation.
+    `most_rows`, by side, runs are not merged to larger ones, and all have to be taken in one operation.
     """
     more = True
     while more:
@@ -59,7 +59,10 @@ def progressive_merge(
             for side, runs in enumerate(operation):
                 del waiting[side][: len(runs)]
             products = [
-                [_merged(store, side, partition, group, new_tag) for group in _groups(runs, most_rows)]
+                [
+                    _merged(store, side, partition, group, new_tag)
+                    for group in _groups(runs, None if most_rows is None else most_rows[side])
+                ]
                 for side, runs in enumerate(operation)
             ]
             history.matched.update((one.tag, other.tag) for one, other in product(*products))

@@ -104,7 +104,15 @@ class RunStore:
     @property
     def bytes_in_memory(self) -> int:
         """What the runs in memory take."""
-        return sum(stored.size for some in self.memory for window in some for stored in window.runs)
+        return sum(self.held(side)[1] for side in (0, 1))
+
+    def held(self, side: int) -> tuple[int, int]:
+        """Rows and bytes of a side in memory."""
+        return _rows_and_bytes(self.memory[side])
+
+    def stored(self, side: int) -> tuple[int, int]:
+        """Rows and bytes of a side, in memory and on disk."""
+        return _rows_and_bytes([*self.memory[side], *self.disk[side]])
 
     def arrive(self, side: int, rows: Rows, tick: int) -> tuple[Any, Iterator[Results]]:
         """Take new rows into memory, and pair them with rows of the other side there."""
@@ -230,6 +238,11 @@ class RunStore:
             if self.bits
             else np.zeros(len(hashes), int)
         )
+
+
+def _rows_and_bytes(windows: Sequence[Window]) -> tuple[int, int]:
+    runs = [stored for window in windows for stored in window.runs]
+    return sum(stored.rows for stored in runs), sum(stored.size for stored in runs)
 
 
 def with_ticks(rows: Rows, came: Any, left: Any) -> Rows:

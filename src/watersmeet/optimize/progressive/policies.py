@@ -31,11 +31,19 @@ class Rules:
     tasks: TaskRule
     least: bool = False
 
-    def flushes(self, standing: Standing, rows: int) -> Sequence[Flush]:
-        """What goes to disk."""
+    def flushes(self, standing: Standing, room: int, sizes: tuple[int, int] = (1, 1)) -> Sequence[Flush]:
+        """What goes to disk; where rows differ in size, what counts is how useful they are for their size."""
         recent = [volume or 0.0 for volume in standing.recent]
         arriving = arrival_probabilities(standing.received.tolist(), recent, standing.complete)
-        return self.flush(standing.memory.tolist(), arriving, 1 if self.least else rows)
+        memory = [
+            [rows * size for rows in side] for side, size in zip(standing.memory.tolist(), sizes, strict=True)
+        ]
+        # Rows wait for the other side's arrivals.
+        useful = [
+            [likely / size for likely in side] for side, size in zip(arriving, reversed(sizes), strict=True)
+        ]
+        chosen = self.flush(memory, useful, 1 if self.least else room)
+        return [replace(flush, rows=-(-flush.rows // sizes[flush.side])) for flush in chosen]
 
     def task(self, standing: Standing, disk: Disk) -> Scan | Merge | None:
         """What to do while nothing arrives."""

@@ -23,7 +23,7 @@ class StreamFacts:
 
     name: str
     alive: str
-    lateness: str
+    lateness: str | None
     only: tuple[str, ...]
 
 
@@ -175,7 +175,8 @@ def stream_facts(query: JoinQuery) -> tuple[StreamFacts, ...]:
         StreamFacts(
             stream.name,
             _alive(stream, reach),
-            describe_duration(stream.lateness),
+            # Where nothing expires, nothing is late.
+            None if isinstance(stream.window, Unbounded) else describe_duration(stream.lateness),
             tuple(f.text for f in query.filters if f.stream == number),
         )
         for number, (stream, reach) in enumerate(zip(query.streams, query.reaches, strict=True))

@@ -80,7 +80,8 @@ def _title(facts: Explanation) -> str:
 def _streams(facts: Explanation) -> Iterator[str]:
     width = max(len(stream.name) for stream in facts.streams)
     for stream in facts.streams:
-        yield f"  {stream.name:<{width}}  {stream.alive}, up to {stream.lateness} late"
+        late = "" if stream.lateness is None else f", up to {stream.lateness} late"
+        yield f"  {stream.name:<{width}}  {stream.alive}{late}"
 
 
 def _operator(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:

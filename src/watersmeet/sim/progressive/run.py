@@ -113,7 +113,7 @@ def simulate(
         policy(algorithm, FastestOutput(workload.times, workload.page_rows, fan_in)),
         workload.partitions,
         workload.memory,
-        flush_rows=max(1, round(flushed * workload.memory)),
+        flush_size=max(1, round(flushed * workload.memory)),
         fan_in=fan_in,
     )
     run = _Run(join, store)
@@ -172,7 +172,7 @@ class _Run:
     def _make_room(self) -> int:
         """Flush if memory is full; returns how many rows it can take."""
         if self.join.in_memory >= self.join.capacity:
-            self.join.flush(self.join.flush_rows)
+            self.join.flush(self.join.flush_size)
             self.note(())
         return self.join.capacity - self.join.in_memory
 

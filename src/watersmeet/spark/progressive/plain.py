@@ -25,7 +25,9 @@ def join_all(task: JoinTask, blobs: dict[int, list[Any]], bucket: ProgressiveBuc
     parent = local_folder()
     parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent) as folder:
-        bucket.store.put_away = partial(_put_away, Shelf(Path(folder), strict=True))
+        shelf = Shelf(Path(folder), strict=True)
+        bucket.store.put_away = partial(_put_away, shelf)
+        bucket.store.close_disk = lambda: shelf.close_others(bucket.resident)
         waiting = {number: list(some) for number, some in blobs.items()}
         while any(waiting.values()):
             for number, some in waiting.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -88,14 +87,14 @@ class ProgressiveProcessor:
                 watch.spent_us += (time.perf_counter_ns() - start) // 1000
                 yield from watch.over(bucket.on_rows(number, rows))
         if not blobs:
-            yield from watch.over(bucket.on_silence(self._bounded.silence_s))
+            yield from watch.over(bucket.on_silence(self._bounded.silence_work))
         for signal in signals:
             for side in signal["ended"]:
                 bucket.on_end(side)
         yield from watch.over(bucket.on_batch(recent_volume))
 
     def _open(self, state: BucketState) -> ProgressiveBucket:
-        bucket = new_bucket(self._task, lambda: uuid.uuid4().hex)
+        bucket = new_bucket(self._task, state.new_name)
         bucket.store.put_away = lambda side, stored: state.put_away(stored, self._schemas[side])
         bucket.store.close_disk = lambda: state.close_others(bucket.resident)
         state.load(bucket, self._schemas)
