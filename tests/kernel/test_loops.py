@@ -2,13 +2,15 @@
 
 Would catch: a combination that two rows of equal time find twice, a row that is processed in two runs or in
 none, a partner that has expired or has not come yet, a row let go of while a waiting one can still meet it, a
-bucket that hides partners, a window of rows with one too many, counts that are not what the paper counts.
+bucket that hides partners, a window of rows with one too many, counts that are not what the paper counts, a
+relation that is asked of one bound row only, rows that are never let go of, or sooner or later than asked.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from operator import eq
 
 import numpy as np
@@ -23,7 +25,8 @@ from oracles.reference import Result, assert_same_rows
 from watersmeet.cost.comparisons import WindowLoad, multiway_cost, naive_cost
 from watersmeet.kernel.loops.algorithms import binary, counted, eager, general, hybrid, lazy, naive
 from watersmeet.kernel.loops.arrival import Arrival, Combination, in_order
-from watersmeet.kernel.loops.conditions import Conditions, Relation
+from watersmeet.kernel.loops.conditions import EQUAL, Conditions, Relation
+from watersmeet.kernel.loops.count_window import CircularWindow, NumberedWindow
 from watersmeet.kernel.loops.drive import Join, LazyJoin, results
 from watersmeet.kernel.loops.window import TimeWindow
 
@@ -44,8 +47,8 @@ def arrivals(draw: st.DrawFn, streams: Sequence[int] = (2, 3, 4, 5)) -> tuple[li
 
 
 @st.composite
-def joins(draw: st.DrawFn, lengths: Sequence[float]) -> Join:
-    """Any of the algorithms on equal values, in any order, with any buckets and any times to run."""
+def algorithms(draw: st.DrawFn, lengths: Sequence[float], conditions: Conditions = EQUAL) -> dict[str, Join]:
+    """Each of the algorithms, in any order, with any buckets, and any times to run and to expire."""
     streams = range(len(lengths))
     order = draw(st.permutations(streams))
     orders = [draw(st.permutations(streams)) for _ in streams]
@@ -53,17 +56,25 @@ def joins(draw: st.DrawFn, lengths: Sequence[float]) -> Join:
     interval = draw(st.sampled_from(INTERVALS))
     every = draw(st.none() | st.just(interval))
     after = draw(st.sampled_from([1, 1, 3]))
-    kinds = {
-        "naive": lambda: naive(lengths, order, expire_every=every),
-        "eager": lambda: eager(lengths, order, buckets, expire_every=every),
-        "lazy naive": lambda: naive(lengths, order, interval),
-        "lazy": lambda: lazy(lengths, order, interval, buckets, expire_after=after),
-        "general": lambda: general(lengths, orders, interval, buckets, expire_after=after),
-        "hybrid": lambda: hybrid(lengths, order, buckets, Conditions(), every),
+    found: dict[str, Join] = {
+        "naive": naive(lengths, order, expire_every=every, conditions=conditions),
+        "eager": eager(lengths, order, buckets, expire_every=every, conditions=conditions),
+        "hybrid": hybrid(lengths, order, buckets, conditions, expire_every=every),
+        "lazy naive": naive(lengths, order, interval, expire_after=after, conditions=conditions),
+        "lazy": lazy(lengths, order, interval, buckets, expire_after=after, conditions=conditions),
+        "general": general(lengths, orders, interval, buckets, expire_after=after, conditions=conditions),
+        "lazy hybrid": hybrid(lengths, order, buckets, conditions, interval, expire_after=after),
     }
     if len(lengths) == 2:
-        kinds["binary"] = lambda: binary(lengths, expire_every=every)
-    return kinds[draw(st.sampled_from(sorted(kinds)))]()
+        found["binary"] = binary(lengths, expire_every=every, conditions=conditions)
+    return found
+
+
+@st.composite
+def joins(draw: st.DrawFn, lengths: Sequence[float]) -> Join:
+    """Any of them on equal values."""
+    found = draw(algorithms(lengths))
+    return found[draw(st.sampled_from(sorted(found)))]
 
 
 def defined(
@@ -87,8 +98,9 @@ def test_every_algorithm_finds_what_is_defined(
     data: st.DataObject, given: tuple[list[float], list[Arrival]]
 ) -> None:
     lengths, rows = given
-    join = data.draw(joins(lengths))
-    assert Counter(results(join, rows)) == defined(lengths, rows, {})
+    expected = defined(lengths, rows, {})
+    for name, join in data.draw(algorithms(lengths)).items():
+        assert Counter(results(join, rows)) == expected, name
 
 
 @given(st.data(), histories(streams=(2, 3, 4, 5), keys=("int",)))
@@ -120,18 +132,33 @@ def test_relations_and_equalities_in_one_join(
     pairs = list(combinations(range(len(lengths)), 2))
     some = st.dictionaries(st.sampled_from(pairs), st.sampled_from(sorted(RELATIONS)))
     relations = {pair: RELATIONS[name] for pair, name in data.draw(some).items()}
-    conditions = Conditions(relations)
-    order = data.draw(st.permutations(range(len(lengths))))
-    orders = [data.draw(st.permutations(range(len(lengths)))) for _ in lengths]
-    buckets = [data.draw(st.sampled_from([1, 2, 3])) for _ in lengths]
-    interval = data.draw(st.sampled_from(INTERVALS))
     expected = defined(lengths, rows, relations)
-    for join in (
-        hybrid(lengths, order, buckets, conditions),
-        hybrid(lengths, order, buckets, conditions, interval),
-        general(lengths, orders, interval, buckets, conditions=conditions),
-    ):
-        assert Counter(results(join, rows)) == expected
+    for name, join in data.draw(algorithms(lengths, Conditions(relations))).items():
+        assert Counter(results(join, rows)) == expected, name
+
+
+@pytest.mark.parametrize("last", [0, 1, 2])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_relation_is_asked_of_every_pair(last: int, order: tuple[int, ...]) -> None:
+    """1 is near 2 and 2 is near 3, but 1 is not near 3, whichever of them a loop comes to first."""
+    near = Conditions(dict.fromkeys(combinations(range(3), 2), RELATIONS["near"]))
+
+    def found(*values: int) -> list[int]:
+        rows = in_order([[(9 if stream == last else stream, value)] for stream, value in enumerate(values)])
+        return [
+            len(results(join, rows))
+            for join in (
+                naive([20] * 3, order, conditions=near),
+                eager([20] * 3, order, conditions=near),
+                hybrid([20] * 3, order, [2] * 3, near),
+                lazy([20] * 3, order, 5, conditions=near),
+                general([20] * 3, [order] * 3, 5, conditions=near),
+                counted([1] * 3, order, conditions=near),
+            )
+        ]
+
+    assert found(1, 2, 3) == found(2, 1, 3) == found(1, 3, 2) == [0] * 6
+    assert found(2, 2, 3) == found(1, 2, 1) == [1] * 6
 
 
 def test_windows_with_an_index_are_inside() -> None:
@@ -139,9 +166,12 @@ def test_windows_with_an_index_are_inside() -> None:
     assert join._orders == [(0, 2, 1, 3), (1, 2, 0, 3), (2, 1, 0, 3), (3, 2, 1, 0)]  # type: ignore[attr-defined]
 
 
-def last_rows(counts: Sequence[int], rows: Sequence[Arrival]) -> Counter[Combination]:
+def last_rows(
+    counts: Sequence[int], rows: Sequence[Arrival], relations: Mapping[tuple[int, int], Relation]
+) -> Counter[Combination]:
     """The definition for windows of rows: the last of each stream that came before the last of all."""
     found: Counter[Combination] = Counter()
+    pairs = list(combinations(range(len(counts)), 2))
     for place, last in enumerate(rows):
         windows = [
             [last]
@@ -150,58 +180,153 @@ def last_rows(counts: Sequence[int], rows: Sequence[Arrival]) -> Counter[Combina
             for stream in range(len(counts))
         ]
         for combination in product(*windows):
-            if len({row.value for row in combination}) == 1:
+            if all(relations.get(pair, eq)(*(combination[s].value for s in pair)) for pair in pairs):
                 found[combination] += 1
     return found
 
 
-@given(st.data(), arrivals())
-def test_windows_of_rows(data: st.DataObject, given: tuple[list[float], list[Arrival]]) -> None:
+@given(st.data(), arrivals(), st.sampled_from([None, *sorted(RELATIONS)]))
+def test_windows_of_rows(
+    data: st.DataObject, given: tuple[list[float], list[Arrival]], relation: str | None
+) -> None:
     streams, rows = range(len(given[0])), given[1]
     counts = [data.draw(st.integers(1, 4)) for _ in streams]
     order = data.draw(st.permutations(streams))
     buckets = [data.draw(st.sampled_from([1, 2, 3])) for _ in streams]
-    interval = data.draw(st.none() | st.sampled_from(INTERVALS))
-    assert Counter(results(counted(counts, order, interval, buckets), rows)) == last_rows(counts, rows)
-
-
-@given(arrivals(), st.sampled_from(INTERVALS), st.integers(1, 3))
-def test_neither_the_interval_nor_expiration_changes_results(
-    given: tuple[list[float], list[Arrival]], interval: float, after: int
-) -> None:
-    lengths, rows = given
-    order = range(len(lengths))
-    expected = Counter(results(eager(lengths, order), rows))
+    tick, after = data.draw(st.sampled_from(INTERVALS)), data.draw(st.sampled_from([1, 3]))
+    relations = {(0, 1): RELATIONS[relation]} if relation else {}
+    conditions = Conditions(relations)
+    expected = last_rows(counts, rows, relations)
     for join in (
-        eager(lengths, order, expire_every=interval),
-        lazy(lengths, order, interval),
-        lazy(lengths, order, interval, expire_after=after),
-        lazy(lengths, order, 1000),
+        counted(counts, order, None, buckets, conditions=conditions),
+        counted(counts, order, None, buckets, conditions=conditions, expire_every=tick),
+        counted(counts, order, tick, buckets, conditions=conditions, expire_after=after),
     ):
         assert Counter(results(join, rows)) == expected
 
 
-@given(arrivals(), st.sampled_from(INTERVALS), st.sampled_from([1, 2, 5]))
-def test_windows_grow_by_the_interval_and_no_more(
-    given: tuple[list[float], list[Arrival]], interval: float, buckets: int
+@given(arrivals(), st.sampled_from(INTERVALS), st.integers(1, 3), st.integers(1, 3))
+def test_neither_the_interval_nor_expiration_changes_results(
+    given: tuple[list[float], list[Arrival]], interval: float, after: int, buckets: int
 ) -> None:
     lengths, rows = given
-    join = lazy(lengths, range(len(lengths)), interval, [buckets] * len(lengths))
-    after_run = []
+    order, numbers = range(len(lengths)), [buckets] * len(lengths)
+    expected = Counter(results(eager(lengths, order), rows))
+    for join in (
+        naive(lengths, order, expire_every=interval),
+        eager(lengths, order, numbers, expire_every=interval),
+        hybrid(lengths, order, numbers, EQUAL, expire_every=interval),
+        naive(lengths, order, interval, expire_after=after),
+        lazy(lengths, order, interval, numbers, expire_after=after),
+        general(lengths, [order] * len(lengths), interval, numbers, expire_after=after),
+        hybrid(lengths, order, numbers, EQUAL, interval, expire_after=after),
+        lazy(lengths, order, 1000),
+    ):
+        assert Counter(results(join, rows)) == expected
+    counts = [3] * len(lengths)
+    expected = Counter(results(counted(counts, order), rows))
+    for join in (
+        counted(counts, order, expire_every=interval),
+        counted(counts, order, interval, numbers, expire_after=after),
+        counted(counts, order, 1000),
+    ):
+        assert Counter(results(join, rows)) == expected
+
+
+@given(st.data(), arrivals(), st.sampled_from(INTERVALS), st.sampled_from([1, 2, 5]), st.integers(1, 3))
+def test_windows_grow_by_the_time_between_two_looks_and_no_more(
+    data: st.DataObject,
+    given: tuple[list[float], list[Arrival]],
+    interval: float,
+    buckets: int,
+    after: int,
+) -> None:
+    lengths, rows = given
+    order, numbers = range(len(lengths)), [buckets] * len(lengths)
+    kinds: dict[str, tuple[Join, float]] = {
+        "eager": (eager(lengths, order, numbers), 0),
+        "now and then": (eager(lengths, order, numbers, expire_every=interval), interval),
+        "lazy naive": (naive(lengths, order, interval, expire_after=after), after * interval),
+        "lazy": (lazy(lengths, order, interval, numbers, expire_after=after), after * interval),
+        "hybrid": (hybrid(lengths, order, numbers, EQUAL, interval, expire_after=after), after * interval),
+    }
+    join, grows_by = kinds[data.draw(st.sampled_from(sorted(kinds)))]
+    after_look = []
 
     class Watched(TimeWindow):
         def expire(self, now: float) -> int:
             visits = super().expire(now)
-            after_run.extend(now - row.ts - self.length for row in self.rows())
+            after_look.extend(now - row.ts - self.length for row in self.rows())
             return visits
 
     join.windows = [Watched(length, buckets) for length in lengths]
     for row in rows:
         join.arrive(row)
         for window, length in zip(join.windows, lengths, strict=True):
-            assert all(row.ts - older.ts <= length + interval for older in window.rows())
+            assert all(row.ts - older.ts <= length + grows_by for older in window.rows())
     join.finish()
-    assert all(over <= 0 for over in after_run)
+    assert all(over <= 0 for over in after_look)
+
+
+@given(st.data(), arrivals(), st.sampled_from(INTERVALS), st.sampled_from([1, 2, 5]), st.integers(1, 3))
+def test_windows_of_rows_grow_between_two_looks_and_no_more(
+    data: st.DataObject,
+    given: tuple[list[float], list[Arrival]],
+    interval: float,
+    buckets: int,
+    after: int,
+) -> None:
+    rows, order = given[1], range(len(given[0]))
+    counts = [data.draw(st.integers(1, 4)) for _ in order]
+    numbers = [buckets] * len(counts)
+    looks = Counter[int]()
+
+    class Watched(NumberedWindow):
+        def expire(self, now: float) -> int:
+            visits = super().expire(now)
+            looks[id(self)] += 1
+            assert visits == buckets
+            assert len(self.rows()) <= self.count
+            return visits
+
+    for join, runs in (
+        (counted(counts, order, expire_every=interval, buckets=numbers), 1),
+        (counted(counts, order, interval, numbers, expire_after=after), after),
+    ):
+        join.windows = [Watched(count, buckets) for count in counts]
+        results(join, rows)
+        ticks = math.ceil(max((row.ts for row in rows), default=0) / interval)
+        # A lazy join runs once more in the end.
+        expected = (ticks + 1) // runs if isinstance(join, LazyJoin) else ticks
+        assert [looks[id(window)] for window in join.windows] == [expected] * len(counts)
+        assert join.counts.visits == expected * sum(numbers)
+    full = counted(counts, order, buckets=numbers)
+    for row in rows:
+        full.arrive(row)
+        assert all(len(window.rows()) <= count for window, count in zip(full.windows, counts, strict=True))
+    assert full.counts.visits == 0
+
+
+def test_windows_of_rows_let_go_of_all_but_the_last() -> None:
+    rows = [Arrival(ts, 0, ts, ts) for ts in range(10)]
+    window = NumberedWindow(3, buckets=2)
+    assert window.expire(0) == 2
+    for row in rows:
+        window.insert(row)
+    assert window.expire(9) == 2
+    assert sorted(window.rows()) == rows[-3:]
+    full = CircularWindow(3, buckets=2)
+    for row in rows:
+        full.insert(row)
+    assert full.expire(9) == 0
+    assert sorted(full.rows()) == rows[-3:]
+
+
+def test_what_belongs_to_the_other_kind_is_refused() -> None:
+    with pytest.raises(AssertionError, match="right after a run"):
+        naive([5, 5], (0, 1), 10, expire_every=3)
+    with pytest.raises(AssertionError, match="no runs to count"):
+        counted([5, 5], (0, 1), expire_after=2)
 
 
 # Tables 2 and 3: windows of 100 s, all values equal, and the rows of the third stream are new at time 210.
@@ -253,12 +378,13 @@ def generated(loads: Sequence[WindowLoad], time: float, seed: int) -> list[Arriv
 
 def per_time(join: Join, rows: Sequence[Arrival], warm: float) -> float:
     """Comparisons per time unit, once windows are full."""
-    for row in rows:
-        if row.ts < warm:
-            join.fill(row)
-        else:
-            join.arrive(row)
-    return join.counts.comparisons / (rows[-1].ts - warm)
+    before = next(place for place, row in enumerate(rows) if row.ts >= warm)
+    for row in rows[:before]:
+        join.arrive(row)
+    filled = join.counts.comparisons
+    for row in rows[before:]:
+        join.arrive(row)
+    return (join.counts.comparisons - filled) / (rows[-1].ts - warm)
 
 
 LOADS = [WindowLoad(4, 60, 20), WindowLoad(1, 80, 10), WindowLoad(2, 50, 40)]
@@ -289,9 +415,25 @@ def test_visits_of_lazy_expiration() -> None:
     results(join, rows)
     # Runs at 0, 10, 20 and, in the end, 30.
     assert join.counts.visits == 4 * 7
-    assert isinstance(join, LazyJoin)
     # A row of the first stream scans the second at the run, and the other way round.
     half = lazy([5, 5], (0, 1), 10)
     for row in rows[:15]:
         half.arrive(row)
     assert half.counts.comparisons == 5 * 5 + 5 * 5
+
+
+def test_rows_expire_after_every_so_many_runs() -> None:
+    rows = [Arrival(ts, ts % 2, ts // 2, 0) for ts in range(1, 31)]
+    for join in (
+        naive([5, 5], (0, 1), 2, expire_after=3),
+        lazy([5, 5], (0, 1), 2, expire_after=3),
+        hybrid([5, 5], (0, 1), [1, 1], EQUAL, 2, expire_after=3),
+    ):
+        held = []
+        for row in rows:
+            join.arrive(row)
+            held.append(sum(len(window.rows()) for window in join.windows))
+        # Runs are at 0, 2, 4 and so on, and every third looks for expired rows: those at 4, 10, 16, 22, 28.
+        # The row of time 11 is the first to come after the second of these, which leaves the times 5 to 10.
+        assert held[:11] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 7]
+        assert join.counts.visits == 2 * 5

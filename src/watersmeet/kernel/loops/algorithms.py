@@ -12,6 +12,11 @@
 
 `buckets` are those of the hash index of each window; 1, or none given, is the nested loop. Without
 an interval a join runs at every arrival.
+
+All take `conditions`, and a choice of when rows expire. An eager join looks for expired rows at every
+arrival, or at times that are `expire_every` apart. A lazy one looks right after a run, or after every
+`expire_after` runs. It cannot at every arrival, or between two runs: rows that wait may still meet what has
+expired since they came.
 """
 
 from __future__ import annotations
@@ -21,15 +26,17 @@ from collections.abc import Sequence
 from watersmeet.kernel.loops.conditions import EQUAL, Conditions
 from watersmeet.kernel.loops.count_window import CircularWindow, NumberedWindow
 from watersmeet.kernel.loops.drive import EagerJoin, Join, LazyJoin, Orders
-from watersmeet.kernel.loops.window import TimeWindow
+from watersmeet.kernel.loops.window import TimeWindow, Window
 
 Order = Sequence[int]
 
 
-def binary(lengths: Sequence[float], *, expire_every: float | None = None) -> EagerJoin:
+def binary(
+    lengths: Sequence[float], *, expire_every: float | None = None, conditions: Conditions = EQUAL
+) -> EagerJoin:
     """Two windows: a new row scans the other one."""
     assert len(lengths) == 2, "more windows need an order"
-    return eager(lengths, (0, 1), expire_every=expire_every)
+    return eager(lengths, (0, 1), expire_every=expire_every, conditions=conditions)
 
 
 def naive(
@@ -38,6 +45,8 @@ def naive(
     interval: float | None = None,
     *,
     expire_every: float | None = None,
+    expire_after: int = 1,
+    conditions: Conditions = EQUAL,
     timed: bool = True,
 ) -> Join:
     """The same loops for every origin, with its window narrowed to the new rows.
@@ -47,13 +56,13 @@ def naive(
         order: The loops.
         interval: The time between two runs.
         expire_every: The time between two looks for expired rows, of an eager join.
+        expire_after: The runs between two looks, of a lazy join.
+        conditions: What belongs together.
         timed: Whether ages are tested. The lazy join as the paper first describes it does not, and joins
             rows with others that had expired, or had not yet come.
     """
-    orders = [tuple(order)] * len(lengths)
-    if interval is None:
-        return EagerJoin(_windows(lengths), orders, expire_every=expire_every)
-    return LazyJoin(_windows(lengths), orders, interval, timed=timed)
+    windows, orders = _windows(lengths), [tuple(order)] * len(lengths)
+    return _join(windows, orders, conditions, interval, expire_every, expire_after, timed=timed)
 
 
 def eager(
@@ -76,9 +85,11 @@ def lazy(
     buckets: Sequence[int] | None = None,
     *,
     expire_after: int = 1,
+    conditions: Conditions = EQUAL,
 ) -> LazyJoin:
     """New rows are outermost, the other windows follow in one order."""
-    return general(lengths, _new_first(order), interval, buckets, expire_after=expire_after)
+    orders = _new_first(order)
+    return general(lengths, orders, interval, buckets, expire_after=expire_after, conditions=conditions)
 
 
 def general(
@@ -101,12 +112,14 @@ def hybrid(
     buckets: Sequence[int],
     conditions: Conditions,
     interval: float | None = None,
+    *,
+    expire_every: float | None = None,
+    expire_after: int = 1,
 ) -> Join:
     """Some windows have an index; those come last in the order, since inner loops repeat most (Sect. 5.4)."""
     inside = sorted(order, key=lambda stream: buckets[stream] > 1)
-    if interval is None:
-        return eager(lengths, inside, buckets, conditions=conditions)
-    return general(lengths, _new_first(inside), interval, buckets, conditions=conditions)
+    windows, orders = _windows(lengths, buckets), _new_first(inside)
+    return _join(windows, orders, conditions, interval, expire_every, expire_after)
 
 
 def counted(
@@ -114,12 +127,39 @@ def counted(
     order: Order,
     interval: float | None = None,
     buckets: Sequence[int] | None = None,
+    *,
+    expire_every: float | None = None,
+    expire_after: int = 1,
+    conditions: Conditions = EQUAL,
 ) -> Join:
-    """Windows of the last so many rows."""
-    sizes = list(zip(counts, buckets or [1] * len(counts), strict=True))
+    """Windows of the last so many rows.
+
+    Only an eager join whose rows expire at every arrival can overwrite the oldest row. All others have older
+    rows in their windows, and tell by numbers which ones count.
+    """
+    overwritten = interval is None and expire_every is None
+    kind = CircularWindow if overwritten else NumberedWindow
+    windows = [kind(*size) for size in zip(counts, buckets or [1] * len(counts), strict=True)]
+    return _join(windows, _new_first(order), conditions, interval, expire_every, expire_after)
+
+
+def _join(
+    windows: Sequence[Window],
+    orders: Orders,
+    conditions: Conditions,
+    interval: float | None,
+    expire_every: float | None,
+    expire_after: int,
+    *,
+    timed: bool = True,
+) -> Join:
+    """Eager without an interval, lazy with one. What belongs to the other of the two is refused."""
     if interval is None:
-        return EagerJoin([CircularWindow(*size) for size in sizes], _new_first(order))
-    return LazyJoin([NumberedWindow(*size) for size in sizes], _new_first(order), interval)
+        assert expire_after == 1, "an eager join has no runs to count: give expire_every"
+        assert timed, "an eager join tests ages"
+        return EagerJoin(windows, orders, conditions=conditions, expire_every=expire_every)
+    assert expire_every is None, "rows of a lazy join expire right after a run: give expire_after"
+    return LazyJoin(windows, orders, interval, conditions=conditions, expire_after=expire_after, timed=timed)
 
 
 def _windows(lengths: Sequence[float], buckets: Sequence[int] | None = None) -> list[TimeWindow]:

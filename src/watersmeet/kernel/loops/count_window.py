@@ -1,8 +1,8 @@
 """Windows of the last so many rows (Golab & Özsu 2003, Sect. 3.6).
 
 An eager join can overwrite the oldest row by the newest: what lies in the window is alive. A lazy join
-cannot: when it processes a row, later ones lie in the windows already. Those that were alive when it came are
-found by their numbers:
+cannot: when it processes a row, later ones lie in the windows already. Nor can a join that lets go of rows
+only so often: older ones lie there still. Those that were alive when a row k came are found by their numbers:
 
     numbers   3   4   5   6   7   8         C = 3, and k arrives between 6 and 7
                   |.......|   later         alive are the numbers above 6 - 3, up to 6
@@ -20,7 +20,7 @@ from watersmeet.kernel.loops.window import Test, Window
 
 
 class CircularWindow(Window):
-    """The last rows, for eager joins: an array in which the newest row takes the place of the oldest.
+    """The last rows and no others: an array in which the newest row takes the place of the oldest.
 
     >>> window = CircularWindow(2)
     >>> for number in range(3):
@@ -64,7 +64,17 @@ class CircularWindow(Window):
 
 
 class NumberedWindow(Window):
-    """The last rows, for lazy joins: which of them those were at some time, their numbers tell."""
+    """The last rows and some before: which of them were the last at some time, their numbers tell.
+
+    >>> window = NumberedWindow(2, buckets=3)
+    >>> for number in range(4):
+    ...     window.insert(Arrival(number, 0, number, 7))
+    >>> alive = window.alive_for(Arrival(2.5, 1, 0, 7))
+    >>> [row.number for row in window.rows() if alive(row)]
+    [1, 2]
+    >>> window.expire(9), [row.number for row in window.rows()]
+    (3, [2, 3])
+    """
 
     def __init__(self, count: int, buckets: int = 1) -> None:
         """Start empty.

@@ -31,9 +31,6 @@ class Join(Protocol):
     windows: Sequence[Window]
     counts: Counts
 
-    def fill(self, row: Arrival) -> None:
-        """Take a row without looking for results: to have full windows before something is counted."""
-
     def arrive(self, row: Arrival) -> list[Combination]:
         """Take a row, and return the results that are known by now."""
 
@@ -90,14 +87,11 @@ class EagerJoin:
         self._orders, self._conditions = orders, conditions
         self._ticks = None if expire_every is None else Ticks(expire_every)
 
-    def fill(self, row: Arrival) -> None:
-        """Take a row without looking for results."""
-        self._take(row)
-        self.windows[row.stream].see()
-
     def arrive(self, row: Arrival) -> list[Combination]:
         """The results whose last row this is."""
-        self._take(row)
+        for now in [row.ts] if self._ticks is None else self._ticks.before(row.ts):
+            self.counts.visits += sum(window.expire(now) for window in self.windows)
+        self.windows[row.stream].insert(row)
         order = self._orders[row.stream]
         found = list(compute_join(self.windows, order, row.stream, self._conditions, self.counts))
         self.windows[row.stream].see()
@@ -106,11 +100,6 @@ class EagerJoin:
     def finish(self) -> list[Combination]:
         """Nothing is left."""
         return []
-
-    def _take(self, row: Arrival) -> None:
-        for now in [row.ts] if self._ticks is None else self._ticks.before(row.ts):
-            self.counts.visits += sum(window.expire(now) for window in self.windows)
-        self.windows[row.stream].insert(row)
 
 
 class LazyJoin:
@@ -140,13 +129,6 @@ class LazyJoin:
         self._orders, self._conditions, self._timed = orders, conditions, timed
         self._ticks = Ticks(interval)
         self._expire_after, self._runs = expire_after, 0
-
-    def fill(self, row: Arrival) -> None:
-        """Take a row without looking for results."""
-        for now in self._ticks.before(row.ts):
-            self._expire(now)
-        self.windows[row.stream].insert(row)
-        self.windows[row.stream].see()
 
     def arrive(self, row: Arrival) -> list[Combination]:
         """The results of the runs that were due before this row; it waits for the next."""
