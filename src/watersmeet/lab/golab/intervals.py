@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from watersmeet.cost.comparisons import multiway_cost
-from watersmeet.lab.golab.rates import PRICES, VISIT, counted_rate, counting, rate
+from watersmeet.lab.golab.rates import FITTED_BUCKETS, VISIT, counted_rate, counting, rate, visit_price
 from watersmeet.lab.golab.setting import Loads, Size, alike, listed, new_first, seeds, with_buckets
 from watersmeet.lab.papers.chart import Chart, Line, Panel
 from watersmeet.lab.papers.claim import Claim, fails, falls, grows
@@ -19,16 +19,18 @@ LOADS: Mapping[str, Loads] = {name: with_buckets(alike(4), buckets) for name, bu
 ORDER = (0, 1, 2, 3)
 # The first is the time between two rows.
 INTERVALS = (0.25, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 100)
-# Where the paper has the best interval.
+# Where the paper has the best interval; the price of a visit is fitted to one of these.
 PRINTED: Mapping[str, float] = {"HASH2": 4, "HASH10": 15, "HASH30": 30}
+FITTED = next(name for name, buckets in BUCKETS.items() if buckets == FITTED_BUCKETS)
 # From which interval on rates are compared, what is "large", what is "short", and what is near.
-USUAL, LARGE, SHORT, _TWICE, _GRADUAL = 10, 50, 5, 2.0, 0.4
+USUAL, LARGE, SHORT, _TWICE, _GRADUAL, _NEAR = 10, 50, 5, 2.0, 0.4, 0.1
 
 _SETTING = """\
 Lazy joins of four windows of 100 units, a row per unit and stream, 50 values: nested loops, and hash joins
-with 2, 10 and 30 buckets for each window. Rows are joined and expired every τ units of time. {prices} Lines
-are rates by the formula, crosses by counts over {stretch} units of time, {draws} times; verdicts go by
-counts. The paper plots rates that it measured and prints the best intervals only."""
+with 2, 10 and 30 buckets for each window. Rows are joined and expired every τ units of time. Prices are those
+of Table 8: that of a visit is fitted to the best interval of {fitted}, {interval:g} units, which is therefore
+not judged here. Lines are rates by the formula, crosses by counts over {stretch} units of time, {draws}
+times; verdicts go by counts. The paper plots rates that it measured and prints the best intervals only."""
 
 _GAIN = """\
 Two buckets halve the comparisons, ten divide them by ten: that is the larger factor, as long as nothing but
@@ -76,7 +78,7 @@ def judged(size: Size, draws: Draws[Figures[str]]) -> Experiment:
     chart = Chart("fig4a", "Rates while the interval grows", (panel,))
     return Experiment(
         "Fig. 4(a): interval and buckets",
-        _SETTING.format(prices=PRICES, stretch=size.stretch, draws=size.draws),
+        _SETTING.format(fitted=FITTED, interval=PRINTED[FITTED], stretch=size.stretch, draws=size.draws),
         (*_buckets(draws), *_best(draws), *_price(draws)),
         (chart.with_measured({panel.title: crosses}),),
     )
@@ -114,10 +116,9 @@ def _buckets(draws: Draws[Figures[str]]) -> tuple[Claim, ...]:
             lambda f: grows(highest(f)) and all(grows(_at(f, tick)) for tick in usual),
         ),
         draws.judge(
-            "With τ = 1 it is not so: 30 buckets are slower than 10.",
+            "Very large tables do badly with small intervals: with τ = 1, 30 buckets are slower than 10.",
             lambda f: f"{listed(_at(f, 1))} rows per second",
             lambda f: _at(f, 1)[3] < _at(f, 1)[2],
-            origin="measured",
         ),
         draws.judge(
             "The gain is greatest from NLJ to HASH2.",
@@ -145,12 +146,16 @@ def _best(draws: Draws[Figures[str]]) -> tuple[Claim, ...]:
     def declines(f: Figures[str]) -> bool:
         return all(0 < share < _GRADUAL for share in loss(f))
 
+    def near(name: str) -> Claim:
+        tick = PRINTED[name]
+        return draws.judge(
+            f"The best τ is about {tick:g} with {BUCKETS[name]} buckets (by less than a factor of two).",
+            lambda f: f"{best(f, name):g}",
+            lambda f: 1 / _TWICE < best(f, name) / tick < _TWICE,
+        )
+
     return (
-        draws.judge(
-            "The best τ is about 4, 15 and 30 with 2, 10 and 30 buckets (within a factor of two).",
-            lambda f: listed(bests(f)[1:], "g"),
-            lambda f: all(1 / _TWICE <= best(f, name) / tick <= _TWICE for name, tick in PRINTED.items()),
-        ),
+        *(near(name) for name in PRINTED if name != FITTED),
         draws.judge(
             "The more buckets, the longer the best interval. (The paper says frequency, and means this.)",
             lambda f: listed(bests(f), "g"),
@@ -172,6 +177,8 @@ def _best(draws: Draws[Figures[str]]) -> tuple[Claim, ...]:
 
 
 def _price(draws: Draws[Figures[str]]) -> tuple[Claim, ...]:
+    derived = [visit_price(BUCKETS[name], tick) for name, tick in PRINTED.items()]
+
     def price(f: Figures[str], name: str) -> float:
         """Where comparisons grow by as much as visits get fewer, in comparisons."""
         counts = f["comparisons"][name]
@@ -183,9 +190,12 @@ def _price(draws: Draws[Figures[str]]) -> tuple[Claim, ...]:
 
     return (
         draws.judge(
-            "The best intervals of the paper ask for different prices of a visit, on either side of ours.",
-            lambda f: f"{listed(prices(f))} comparisons with {', '.join(PRINTED)}, instead of {VISIT}",
-            lambda f: falls(prices(f)) and prices(f)[-1] < VISIT < prices(f)[0],
+            f"The paper's three best intervals ask for different prices of a visit, {listed(derived)} "
+            f"comparisons with {', '.join(PRINTED)} (within {_NEAR:.0%} by counts): no price gives all.",
+            lambda f: f"{listed(prices(f), '.1f')} comparisons; {VISIT} was taken",
+            lambda f: all(
+                abs(ours / asked - 1) <= _NEAR for ours, asked in zip(prices(f), derived, strict=True)
+            ),
             origin="measured",
         ),
     )

@@ -18,7 +18,7 @@ from watersmeet.lab.golab.setting import (
     new_first,
     seeds,
 )
-from watersmeet.lab.papers.chart import Chart, Line, Panel
+from watersmeet.lab.papers.chart import Chart, Line, Panel, Table
 from watersmeet.lab.papers.claim import Claim, flat, grows
 from watersmeet.lab.papers.draws import Draws, Figures, averaged
 from watersmeet.lab.papers.page import Experiment
@@ -28,6 +28,8 @@ LAZY, GENERAL, NAIVE = NAMES = ("lazy", "general", "naive")
 CASES: Mapping[str, Loads] = {"(a) equal streams": alike(4), "(b) one ten times as fast": alike(4, 10)}
 EQUAL, FAST = CASES
 INTERVALS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
+# Where the formula is looked up for its least cost, and for where curves cross.
+EVERY = tuple(range(1, INTERVALS[-1] + 1))
 # The paper says "small" and "large"; how near is "nearly as good".
 SMALL, LARGE, _NEARLY = 5, 40, 0.02
 
@@ -35,7 +37,8 @@ _SETTING = """\
 Four windows of 100 units, 50 values; in (b) the fourth stream is ten times as fast as the others. Every
 algorithm runs the orders that the formula finds cheapest: one for all origins (lazy, with new rows outermost;
 naive, as it stands), or one for each (general). Lines are the formula, as in the paper, which prints no
-figures; crosses were counted with the same orders over {stretch} units of time, {draws} times.
+figures; crosses were counted with the same orders over {stretch} units of time, {draws} times. The table has
+comparisons per unit of time by the formula, with whole intervals from {first} to {last}.
 
 The formula takes loops to go on with every match in a window as long as it gets, {longest} units at the
 largest interval. The paper's loops test the age of each row they look at, so they go on only with those that
@@ -57,14 +60,30 @@ def best_orders(loads: Loads, interval: float) -> dict[str, Orders]:
     }
 
 
-def formula(loads: Loads) -> dict[str, list[float]]:
-    """The cost model's figures, with the cheapest orders."""
+@cache
+def _costs(loads: Loads, interval: float) -> dict[str, float]:
     orders = all_orders(loads)
     return {
-        LAZY: [min(multiway_cost(loads, order, tick) for order in orders) for tick in INTERVALS],
-        GENERAL: [general_cost(loads, tick) for tick in INTERVALS],
-        NAIVE: [min(naive_cost(loads, order, tick) for order in orders) for tick in INTERVALS],
+        LAZY: min(multiway_cost(loads, order, interval) for order in orders),
+        GENERAL: general_cost(loads, interval),
+        NAIVE: min(naive_cost(loads, order, interval) for order in orders),
     }
+
+
+def formula(loads: Loads, intervals: Sequence[int] = INTERVALS) -> dict[str, list[float]]:
+    """The cost model's figures, with the cheapest orders."""
+    return {name: [_costs(loads, tick)[name] for tick in intervals] for name in NAMES}
+
+
+def least(loads: Loads, name: str) -> tuple[float, int]:
+    """The lowest cost of an algorithm by the formula, and the interval it is at."""
+    return min((_costs(loads, tick)[name], tick) for tick in EVERY)
+
+
+def crossing(loads: Loads) -> int | None:
+    """The interval from which on naive costs less than lazy."""
+    above = [tick for tick in EVERY if _costs(loads, tick)[NAIVE] >= _costs(loads, tick)[LAZY]]
+    return next((tick for tick in EVERY if tick > max(above, default=0)), None)
 
 
 def laziness(size: Size, seed: int, tracker: Tracker) -> Experiment:
@@ -106,10 +125,28 @@ def judged(size: Size, draws: Draws[Figures[str]]) -> Experiment:
     chart = Chart("fig3", "Comparisons of lazy joins while the interval grows", panels)
     return Experiment(
         "Fig. 3: time between two runs",
-        _SETTING.format(stretch=size.stretch, draws=size.draws, longest=100 + INTERVALS[-1]),
-        (*_equal(model[EQUAL]), *_fast(model[FAST]), *_counts(draws)),
+        _SETTING.format(
+            stretch=size.stretch,
+            draws=size.draws,
+            longest=100 + INTERVALS[-1],
+            first=EVERY[0],
+            last=EVERY[-1],
+        ),
+        (*_equal(model[EQUAL]), *_fast(model[FAST]), *_lowest(), *_counts(draws)),
         (chart.with_measured(crosses),),
+        (_table(),),
     )
+
+
+def _table() -> Table:
+    rows = []
+    for case, loads in CASES.items():
+        for name in NAMES:
+            cost, tick = least(loads, name)
+            ends = [_costs(loads, end)[name] for end in (EVERY[0], EVERY[-1])]
+            rows.append((case, name, *(f"{figure:.0f}" for figure in (*ends, cost)), f"{tick}"))
+    head = ("streams", "algorithm", f"τ = {EVERY[0]}", f"τ = {EVERY[-1]}", "least", "at τ")
+    return Table("fig3_least", head, tuple(rows))
 
 
 Curves = Mapping[str, Sequence[float]]
@@ -182,6 +219,28 @@ def _fast(model: Curves) -> tuple[Claim, ...]:
             f"{_over(small[0]):.2f} and {_over(large[-1]):.3f} times as much as general",
             all(one[NAIVE] == max(one.values()) for one in small)
             and all(flat([one[NAIVE], one[GENERAL]], within=_NEARLY) for one in large),
+        ),
+    )
+
+
+def _lowest() -> tuple[Claim, ...]:
+    """What can be read off the formula and is not in the paper's words."""
+    bottoms = [least(loads, NAIVE) for loads in CASES.values()]
+    crossings = [crossing(loads) for loads in CASES.values()]
+    return (
+        Claim(
+            "Naive has a best interval: (a) 7037 comparisons at about 20, (b) 27137 at 8.",
+            ", ".join(f"{cost:.0f} at {tick}" for cost, tick in bottoms),
+            [round(cost) for cost, _ in bottoms] == [7037, 27137]
+            and abs(bottoms[0][1] - 20) <= 1
+            and bottoms[1][1] == 8,
+            origin="measured",
+        ),
+        Claim(
+            "Naive costs less than lazy (a) with no interval, (b) from 15 on.",
+            ", ".join("never" if tick is None else f"from {tick} on" for tick in crossings),
+            crossings == [None, 15],
+            origin="measured",
         ),
     )
 

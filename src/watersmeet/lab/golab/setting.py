@@ -51,6 +51,14 @@ QUICK = Size(1200, draws=5, checked=600)
 FULL = Size(6000, draws=10, checked=3000)
 
 
+def longer(size: Size) -> Size:
+    """The same for the streams of Tables 5 to 7.
+
+    Some have few values and are rarely met, so it takes longer until they have been met often enough.
+    """
+    return replace(size, stretch=8 * size.stretch)
+
+
 def alike(streams: int, fast: float = 1) -> Loads:
     """Windows of 100 units with 50 values, a row per unit; the last stream may be faster."""
     return (WindowLoad(1, 100, 50),) * (streams - 1) + (WindowLoad(fast, 100, 50),)

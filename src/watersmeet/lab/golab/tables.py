@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import mean
 
 from watersmeet.lab.golab.plans import TABLES, Plans, plans
 from watersmeet.lab.golab.rates import counting
-from watersmeet.lab.golab.setting import Size, all_orders, listed, named, new_first, seeds
+from watersmeet.lab.golab.setting import Size, all_orders, listed, longer, named, new_first, seeds
 from watersmeet.lab.papers.chart import Chart, Line, Panel, Table
 from watersmeet.lab.papers.claim import Claim, flat
 from watersmeet.lab.papers.draws import Draws, Figures, averaged
@@ -44,13 +43,8 @@ def tables(size: Size, seed: int, tracker: Tracker) -> Experiment:
     return judged(size, averaged([{table: found[draw, table] for table in TABLES} for draw in draws]))
 
 
-def _longer(size: Size) -> Size:
-    """Streams with few values are rarely met, so it takes longer until they have been met often enough."""
-    return replace(size, stretch=8 * size.stretch)
-
-
 def _counted(size: Size, draw: int, table: str) -> dict[str, Sequence[float]]:
-    counts = counting(TABLES[table], _longer(size), draw)
+    counts = counting(TABLES[table], longer(size), draw)
     return {named(order): [counts.comparisons(new_first(order))] for order in all_orders(TABLES[table])}
 
 
@@ -72,7 +66,7 @@ def judged(size: Size, draws: Draws[Figures[str]]) -> Experiment:
     head = ("streams", "plan", "paper", "formula", "counted", "rank by the formula")
     return Experiment(
         "Tables 5, 6 and 7: plans and heuristics",
-        _SETTING.format(stretch=_longer(size).stretch, draws=size.draws),
+        _SETTING.format(stretch=longer(size).stretch, draws=size.draws),
         (
             *_claims_5(found["Table 5"]),
             *_claims_6(found["Table 6"]),
