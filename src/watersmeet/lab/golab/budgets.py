@@ -22,8 +22,8 @@ AVERAGES = tuple(range(1, 17))
 # second. Had they been a thousand more, it would have said so.
 PLOTTED, EQUAL_AT, ONE_AT, FIVE_AT = 13, 13, 8, 12
 EQUAL_RATE, FIVE_RATE, OVER = 7000, 10_000, 1000
-# Prices of a visit that are tried, in comparisons.
-PRICES = range(0, 1001, 25)
+# Prices of a visit that are tried, in comparisons, and how many of them are hardly any.
+PRICES, _FEW = range(1001), 30
 
 _SETTING = """\
 A lazy join of four windows of 100 units and 50 values every {interval} units of time; three streams have a
@@ -49,9 +49,10 @@ is a few percent short of the paper's."""
 _FLAT = """\
 Beyond an average of 8 there is little to be had from more buckets, since the slow windows, scanned whole,
 make up more than nine tenths of all comparisons; but it is not lost to visits either. By the formula a visit
-as dear as 400 comparisons would put the peak there. By counts no price does: the peak moves past it from 13
-to 7. A likely reason is that with 7 the fast window has 25 buckets, over which 50 values spread evenly, and
-with 8 it has 29, over which they do not."""
+as dear as 400 comparisons would put the peak there. By counts the peak jumps from 13 to 7 when a visit takes
+as long as some 260, with hardly a price between that gives 8, and Fig. 4(a) asks for far lower ones. A likely
+reason is that with 7 the fast window has 25 buckets, over which 50 values spread evenly, and with 8 it has
+29, over which they do not."""
 
 
 def loads(strategy: str, average: int) -> Loads | None:
@@ -180,10 +181,10 @@ def _reached(draws: Draws[Figures[str]]) -> tuple[Claim, ...]:
             known=fails(_FLAT),
         ),
         draws.judge(
-            f'No price of a visit puts the peak of "1 to slow" at {ONE_AT}: tried up to {PRICES[-1]} '
-            f"comparisons, in steps of {PRICES.step}.",
+            f'Hardly any price of a visit puts the peak of "1 to slow" at {ONE_AT}: fewer than {_FEW} of '
+            f"those from {PRICES[0]} to {PRICES[-1]} comparisons.",
             lambda f: _turns(_peaks(f, ONE)),
-            lambda f: ONE_AT not in _peaks(f, ONE).values(),
+            lambda f: list(_peaks(f, ONE).values()).count(ONE_AT) < _FEW,
             origin="measured",
         ),
         draws.judge(
