@@ -41,9 +41,9 @@ class Relations:
     speed: int = 5
     keys: int = 100_000
     payload: int = 170
-    gap_s: float = 1.5
+    gap_s: float = 1.2
     burst: int = 10
-    silence_s: float = 5.0
+    silence_s: float = 8.0
     seed: int = 20261116
 
     @property
