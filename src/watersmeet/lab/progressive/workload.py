@@ -1,7 +1,7 @@
 """Two relations that arrive file by file, with silences, and the answer.
 
 Keys are skewed as in Tao et al. 2005, Sect. 6, "reverse": what is frequent in one is rare in the other, and
-one of them arrives faster. Silences are too short to catch up with all that waits on disk.
+one of them arrives faster. Files come in bursts, faster than they can be joined, with silences between.
 """
 
 from __future__ import annotations
