@@ -30,10 +30,9 @@ def test_wide_rows_are_cut_by_their_bytes() -> None:
     assert [chunk.num_rows for chunk in pack._chunks(iter([long]), 10_000)] == [1] * 3
 
 
-def test_blobs_are_opened_in_groups_that_arrow_can_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blobs_module, "_UNPACK_BYTES", 10)
+def test_blobs_are_opened_in_groups_that_arrow_can_put_together() -> None:
     blobs = [b"x" * size for size in (4, 4, 4, 30, 10, 1)]
-    groups = [[len(blob) for blob in group] for group in blobs_module.limited(blobs)]
+    groups = [[len(blob) for blob in group] for group in blobs_module.limited(blobs, 10)]
     assert groups == [[1, 4, 4], [4], [10], [30]]
     # The same groups in whatever order they come.
-    assert [[len(blob) for blob in group] for group in blobs_module.limited(blobs[::-1])] == groups
+    assert [[len(blob) for blob in group] for group in blobs_module.limited(blobs[::-1], 10)] == groups
