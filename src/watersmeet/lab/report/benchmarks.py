@@ -36,7 +36,7 @@ class Benchmark:
     Attributes:
         name: Its folder in `lab/`; `make bench-<name>` runs it.
         about: What it does.
-        short: Arguments with which it takes two or three minutes.
+        short: Arguments with which it takes two or three minutes; none where only the whole tells something.
         figures: What it reports.
         always: Arguments it is given in any case.
         chart: What its plot shows; empty for one without.
@@ -106,7 +106,7 @@ BENCHMARKS = (
         "progressive",
         "Two relations five times as large as the memory arrive with silences: RPJ, XJoin, HMJ and "
         "Spark's own join.",
-        ("--rows", "1000000", "--files", "20"),
+        (),
         (
             Figure("peak_over_budget", "memory the workers grow by, over the limit", more=False),
             Figure("rpj_over_xjoin_50", "results of RPJ over those of XJoin when half was sent"),
@@ -139,7 +139,7 @@ def run_benchmark(benchmark: Benchmark, out: Path, *, full: bool) -> dict[str, A
         )
     kept = {
         "name": benchmark.name,
-        "size": "full" if full else "short",
+        "size": "short" if arguments else "full",
         "arguments": " ".join(arguments),
         "seconds": round(time.monotonic() - started),
         "figures": json.loads(found[-1].removeprefix(_RESULT)),

@@ -16,7 +16,7 @@ sent: the result that "may have to be sent on" guides the choice and nothing els
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -25,6 +25,9 @@ from watersmeet.cost.traffic import Traffic
 from watersmeet.optimize.placement.plan import MJoin, Placement, Tree, leaves
 
 Load = Callable[[frozenset[int]], float]
+
+# Streams of equal rates make ties, and the last digits of a rate differ between processors.
+_DIGITS = 12
 
 
 class Option(NamedTuple):
@@ -56,9 +59,14 @@ def stream_join_opt(traffic: Traffic) -> Placement:
     return place_rest(traffic, reducing_joins(traffic))
 
 
+def _weights(traffic: Traffic) -> Load:
+    """What it costs to send a join of streams, in so many digits that ties are ties everywhere."""
+    return cache(lambda streams: float(f"{load(traffic, streams):.{_DIGITS}g}"))
+
+
 def reducing_joins(traffic: Traffic) -> list[Tree]:
     """Step 1: the streams, with joins in one place that give less than either input."""
-    weight: Load = cache(partial(load, traffic))
+    weight = _weights(traffic)
 
     def order(part: Tree) -> tuple[float, int]:
         return weight(part.streams), min(part.streams)
@@ -79,7 +87,7 @@ def reducing_joins(traffic: Traffic) -> list[Tree]:
 
 def place_rest(traffic: Traffic, parts: Sequence[Tree]) -> Placement:
     """Step 2: one plan of parts that are placed already."""
-    weight: Load = cache(partial(load, traffic))
+    weight = _weights(traffic)
     rest = list(parts)
     cost = 0.0
     while len(rest) > 1:
@@ -99,7 +107,7 @@ def options(
     traffic: Traffic, pending: Sequence[Tree], rest: Sequence[Tree], weight: Load | None = None
 ) -> list[Option]:
     """What adding each stream to the pending ones may cost (eq. 4)."""
-    weight = weight or partial(load, traffic)
+    weight = weight or _weights(traffic)
     gathered = frozenset[int]().union(*(part.streams for part in pending))
     found = []
     for part in rest:
