@@ -140,6 +140,8 @@ def _draw_panel(frame: Axes, panel: Panel, names: Sequence[str]) -> dict[str, Li
     else:
         # From zero, so that a small difference does not look like a large one.
         frame.set_ylim(0, 1.08 * max(heights) or 1)
+        if any(line.source == "run" for line in panel.lines):
+            frame.yaxis.set_major_formatter("{x:,.0f}")
     return drawn
 
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import watersmeet
+
 
 def machine() -> dict[str, str]:
     """The machine and what runs on it, in words; nothing that tells whose it is."""
@@ -40,16 +42,15 @@ def _memory() -> str:
 
 
 def _commit() -> str:
-    """The commit that is checked out, and whether something was changed since."""
-    here = Path(__file__).parent
+    """The commit that is checked out, and whether the program was changed since; what it wrote does not count."""
     try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=10"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        commit = _git("rev-parse", "--short=10", "HEAD")
+        return commit + (" with changes" if _git("status", "--porcelain", "--", ".") else "")
     except (OSError, subprocess.CalledProcessError):
         return "not known"
-    return found.stdout.strip().replace("-dirty", " with changes")
+
+
+def _git(*arguments: str) -> str:
+    package = Path(watersmeet.__file__).parent
+    done = subprocess.run(["git", *arguments], cwd=package, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
