@@ -42,7 +42,7 @@ def _memory() -> str:
 
 
 def _commit() -> str:
-    """The commit that is checked out, and whether the program was changed since; its output does not count."""
+    """The commit that is checked out, and whether the program was changed since, its output left out."""
     try:
         commit = _git("rev-parse", "--short=10", "HEAD")
         return commit + (" with changes" if _git("status", "--porcelain", "--", ".") else "")
