@@ -118,7 +118,8 @@ class ProgressiveBucket:
         if self.join.books.complete[side]:
             self.counts.late[side] += len(rows)
             return
-        self._measure(side, *self.store.held(side), len(rows), bytes_in_memory(rows))
+        held, size = self.store.held(side)
+        self._measure(side, held + len(rows), size + bytes_in_memory(rows))
         yield from self.join.arrive(side, rows)
 
     def on_silence(self, work: int) -> Iterator[Results]:
@@ -196,9 +197,8 @@ class ProgressiveBucket:
         for side in (0, 1):
             self._measure(side, *self.store.stored(side))
 
-    def _measure(self, side: int, *rows_and_bytes: int) -> None:
-        """What a row of a side takes, on average over some."""
-        rows, size = sum(rows_and_bytes[::2]), sum(rows_and_bytes[1::2])
+    def _measure(self, side: int, rows: int, size: int) -> None:
+        """What a row of a side takes, on average over so many of this size."""
         first, second = self.join.sizes
         mine = max(1, -(-size // max(1, rows)))
         self.join.sizes = (mine, second) if side == 0 else (first, mine)
