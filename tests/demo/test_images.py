@@ -148,7 +148,7 @@ def test_without_matplotlib_it_says_what_to_install(
     assert main(["demo", "images"]) == 1
     shown = capsys.readouterr().err
     assert shown.startswith("watersmeet: the package matplotlib is not installed\ndetail: ")
-    assert 'hint: pip install "watersmeet[bench]"' in shown
+    assert 'hint: pip install "watersmeet[plot]"' in shown
 
 
 @pytest.mark.slow
