@@ -19,9 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
+from watersmeet.kernel.hot_keys import key_metrics
+from watersmeet.kernel.numbers import path_number
 from watersmeet.kernel.results import Results, fetch
 from watersmeet.kernel.room import Room
 from watersmeet.kernel.route import Routes
@@ -37,18 +42,7 @@ _NO_WATERMARK = -(1 << 62)
 
 
 @dataclass(slots=True)
-class Counts:
-    """What a kernel did since the counts were last taken."""
-
-    late: list[int]
-    rows_in: list[int]
-    results: int = 0
-    examined: int = 0
-    lookups: int = 0
-
-
-@dataclass(slots=True)
-class MultiwayJoin:
+class MultiwayJoin(Bucket):
     """One bucket of one operator.
 
     Attributes:
@@ -62,9 +56,10 @@ class MultiwayJoin:
         slicing: Says which rows are stored here; None stores all that come.
         block_bytes: What a block of results may take per input.
         room: What may be open at a time of the windows; None sets no limit.
+        key_types: Per input the types of its key, where keys are counted and hot ones looked for.
     """
 
-    windows: list[Window]
+    windows: list[Window] = field()
     routes: Routes
     paths: tuple[ProbePath, ...]
     leaving: tuple[tuple[int, ...], ...]
@@ -74,6 +69,7 @@ class MultiwayJoin:
     slicing: Slicing | None = None
     block_bytes: int = BLOCK_BYTES
     room: Room | None = None
+    key_types: tuple[tuple[pa.DataType, ...], ...] = ()
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,10 +88,9 @@ class MultiwayJoin:
         streams = frozenset(i for i, part in enumerate(operator.inputs) if isinstance(part, Source))
         return cls(windows, Routes(plan, operator, layout), operator.paths, leaving, streams)
 
-    @property
-    def stored(self) -> list[int | None]:
-        """Per window the input whose rows it holds."""
-        return list(range(len(self.windows)))
+    def on_start(self, watermark: int) -> None:
+        """A batch begins; rows of streams up to the watermark are late."""
+        self.watermark = watermark
 
     def on_rows(self, part: int, new: Rows) -> Iterator[Results]:
         """Take new rows of one input and yield the results they complete.
@@ -119,10 +114,6 @@ class MultiwayJoin:
         passing = replace(window, runs=[], added={}, removed=[])
         return passing.insert(heads), window.insert(kept if mine.all() else kept.take(np.flatnonzero(mine)))
 
-    def on_batch(self, _until: int) -> Iterator[Results]:
-        """All rows of a batch have come: nothing is left to do, each was joined at once."""
-        return iter(())
-
     def in_time(self, part: int, new: Rows) -> Rows:
         """The rows that are not late; both kinds are counted."""
         self.counts.rows_in[part] += len(new)
@@ -145,11 +136,55 @@ class MultiwayJoin:
         times = [time for window in self.windows if (time := window.next_expiry()) is not None]
         return min(times, default=None)
 
+    def save(self) -> dict[str, Any]:
+        """What to keep beside the runs: paths that were found, who stores what, which runs were of use."""
+        kept: dict[str, Any] = {}
+        if self.planner is not None:
+            kept["paths"] = self.planner.remember()
+        if self.slicing is not None:
+            kept["shares"] = self.slicing.shares
+        if self.room is not None:
+            kept["found"] = self.room.remember(stored.id for window in self.windows for stored in window.runs)
+        return kept
+
+    def load(self, kept: dict[str, Any]) -> None:
+        """Go on from there."""
+        if self.planner is not None and "paths" in kept:
+            self.planner.recall(kept["paths"])
+        if self.slicing is not None and "shares" in kept:
+            self.slicing.shares = kept["shares"]
+        if self.room is not None and "found" in kept:
+            self.room.before = kept["found"]
+
+    def use_files(self, files: RunFiles) -> None:
+        """Look into windows piece by piece, where they do not fit."""
+        assert self.room is not None
+        self.room.use_files(files)
+
+    def resident(self) -> set[str]:
+        """The runs that stay open until the next batch."""
+        assert self.room is not None
+        return self.room.staying([stored for window in self.windows for stored in window.runs])
+
     def take_counts(self) -> Counts:
         """The counts, starting anew."""
         counts = self.counts
         self.__post_init__()
         return counts
+
+    def take_metrics(self) -> Metrics:
+        """What it did, which ways it went, and which keys it holds."""
+        counts = self.take_counts()
+        found = counts.metrics()
+        # Rows of streams were counted when they were packed.
+        found |= {f"rows_{i}": n for i, n in enumerate(counts.rows_in) if i not in self.streams}
+        if self.planner is not None:
+            found["path_changes"] = self.planner.take_changes()
+            found |= {f"path_{i}": path_number(path) for i, path in enumerate(self.planner.paths)}
+        if self.room is None:
+            # Where memory is limited, all runs would have to be opened for that.
+            found |= key_metrics(self.windows, self.key_types)
+        return found
 
     def results(self, part: int, visible: Sequence[Sequence[StoredRun]]) -> Iterator[Results]:
         """The results with the visible rows of one input, and rows of the others that are visible."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.gather import TooManyBytes
+from watersmeet.kernel.grouping import in_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +45,8 @@ def gathered(blocks: Iterable[Results], most_bytes: int) -> Iterator[Results]:
         blocks: Blocks of results.
         most_bytes: Blocks are put together up to this size.
     """
-    waiting: list[Results] = []
-    size = 0
-    for block in blocks:
-        if waiting and size + block.nbytes > most_bytes:
-            yield _together(waiting)
-            waiting, size = [], 0
-        waiting.append(block)
-        size += block.nbytes
-    if waiting:
-        yield _together(waiting)
+    for group in in_groups(blocks, lambda block: block.nbytes, most_bytes):
+        yield _together(group)
 
 
 def _together(blocks: list[Results]) -> Results:

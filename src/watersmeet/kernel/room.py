@@ -10,13 +10,25 @@ has been looked into is closed, unless it is worth its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from watersmeet.kernel.bucket import RunFiles
+from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.window import StoredRun
+
+
+class Residence(Protocol):
+    """The rule for which runs stay open between batches."""
+
+    def recently(self, before: float | None, found: int) -> float:
+        """In how many combinations a run lately had a part per batch, brought up to date."""
+
+    def staying(self, runs: Sequence[StoredRun], found: dict[str, float]) -> set[str]:
+        """The names of the runs that stay, by what they lately found; new ones are not among these."""
 
 
 @dataclass(slots=True)
@@ -25,13 +37,41 @@ class Room:
 
     Attributes:
         bytes: What runs that are looked into together may take.
+        residence: Which runs stay open between batches; None closes all.
         close: Called with runs that are not looked into any more for now.
-        found: In how many combinations each run had a part, by its name.
+        found: In how many combinations each run had a part in this batch, by its name.
+        before: What was found lately per batch, up to the batch before.
     """
 
     bytes: int
+    residence: Residence | None = None
     close: Callable[[Sequence[StoredRun]], None] = lambda _runs: None
     found: dict[str, int] = field(default_factory=dict)
+    before: dict[str, float] = field(default_factory=dict)
+
+    def use_files(self, files: RunFiles) -> None:
+        """Close what was looked into, unless it was open before."""
+        stay = files.open_runs()
+
+        def close(runs: Sequence[StoredRun]) -> None:
+            gone = {stored.id for stored in runs} - stay
+            files.close_others(files.open_runs() - gone)
+
+        self.close = close
+
+    def remember(self, names: Iterable[str]) -> dict[str, float]:
+        """What the runs of these names lately found, this batch included."""
+        assert self.residence is not None
+        return {
+            name: self.residence.recently(self.before.get(name), self.found.get(name, 0))
+            for name in names
+            if name in self.before or name in self.found
+        }
+
+    def staying(self, runs: Sequence[StoredRun]) -> set[str]:
+        """The names of the runs that stay open until the next batch."""
+        assert self.residence is not None
+        return self.residence.staying(runs, self.remember(stored.id for stored in runs))
 
     def holds(self, windows: Sequence[Sequence[StoredRun]]) -> bool:
         """Whether all these runs may be open together."""
@@ -44,13 +84,6 @@ class Room:
 
     def groups(self, runs: Sequence[StoredRun], windows: int) -> Iterator[Sequence[StoredRun]]:
         """The runs of one of so many windows in groups that fit; each is closed after use."""
-        group: list[StoredRun] = []
-        for stored in runs:
-            if group and sum(one.size for one in group) + stored.size > self.bytes // windows:
-                yield group
-                self.close(group)
-                group = []
-            group.append(stored)
-        if group:
+        for group in in_groups(runs, lambda stored: stored.size, self.bytes // windows):
             yield group
             self.close(group)

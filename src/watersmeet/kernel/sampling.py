@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,6 +31,19 @@ class PathPlanner(Protocol):
             rows: How many rows of each input take part: the new ones of the head, those alive of the others.
             look: Samples the keys.
         """
+
+    @property
+    def paths(self) -> Sequence[ProbePath]:
+        """The path of every input now."""
+
+    def take_changes(self) -> int:
+        """How many paths were changed since this was last asked."""
+
+    def remember(self) -> Any:
+        """What to start from after the next batch."""
+
+    def recall(self, remembered: Any) -> None:
+        """Go on from there, if it was found under the same plan."""
 
 
 def sample_windows(visible: Sequence[Sequence[StoredRun]], scanned: frozenset[int]) -> KeySample:

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from watersmeet.kernel.bucket import Bucket, Metrics
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.counted_window import CountedWindow
 from watersmeet.kernel.counting import rows_between
-from watersmeet.kernel.join import Counts, MultiwayJoin
+from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, Run, concat_rows, keys_of_rows, rows_of
@@ -82,7 +83,7 @@ class AmongLast:
 
 
 @dataclass(slots=True)
-class WaitingJoin:
+class WaitingJoin(Bucket):
     """One bucket of an operator some of whose rows live by count.
 
     Attributes:
@@ -179,6 +180,10 @@ class WaitingJoin:
     def watermark(self, value: int) -> None:
         self.inner.watermark = value
 
+    def on_start(self, watermark: int) -> None:
+        """A batch begins; rows of streams up to the watermark are late."""
+        self.inner.on_start(watermark)
+
     def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
         """Take new rows of an input, or new times of a clock; they wait."""
         if number < len(self.inner.windows):
@@ -230,9 +235,17 @@ class WaitingJoin:
         ]
         return min([*waiting, *ends], default=None)
 
-    def take_counts(self) -> Counts:
-        """The counts, starting anew."""
-        return self.inner.take_counts()
+    def save(self) -> dict[str, Any]:
+        """What to keep beside the runs."""
+        return self.inner.save()
+
+    def load(self, kept: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.inner.load(kept)
+
+    def take_metrics(self) -> Metrics:
+        """What it did, which ways it went, and which keys it holds."""
+        return self.inner.take_metrics()
 
 
 def _passed(window: Window, until: int) -> Rows | None:

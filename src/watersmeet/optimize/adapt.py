@@ -80,17 +80,24 @@ class Adaptive:
     changes: int = field(default=0)
 
     @classmethod
-    def of(cls, operator: Operator, remembered: Remembered | None = None) -> Adaptive:
-        """Start from the paths of the plan, or go on from those that were found under the same plan."""
+    def of(cls, operator: Operator) -> Adaptive:
+        """Start from the paths of the plan."""
         stages = bool(operator.conditions or operator.checks)
         planned = tuple(path.sequence for path in operator.paths)
-        if remembered is None or remembered.planned != planned:
-            return cls([HeadState(path) for path in operator.paths], stages, planned)
-        found = [
-            HeadState(ProbePath.of(head, order), rows, age)
-            for head, (order, rows, age) in enumerate(remembered.heads)
-        ]
-        return cls(found, stages, planned)
+        return cls([HeadState(path) for path in operator.paths], stages, planned)
+
+    @property
+    def paths(self) -> list[ProbePath]:
+        """The path of every input now."""
+        return [state.path for state in self.heads]
+
+    def recall(self, remembered: Remembered) -> None:
+        """Go on from paths that were found under the same plan."""
+        if remembered.planned == self.planned:
+            self.heads = [
+                HeadState(ProbePath.of(head, order), rows, age)
+                for head, (order, rows, age) in enumerate(remembered.heads)
+            ]
 
     def remember(self) -> Remembered:
         """What to start from after the next batch."""

@@ -6,9 +6,10 @@ because it is decided anew after every batch which runs stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import Protocol
 
 # Of what is known about a run, the last batch makes up this part.
 _NEW = 0.5
@@ -27,6 +28,33 @@ class Candidate:
     name: str
     size: int
     found: float | None
+
+
+class SizedRun(Protocol):
+    """A run, as far as its name and size go."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def size(self) -> int:
+        """Bytes it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class MostUseful:
+    """The rule, for so many bytes."""
+
+    bytes: int
+
+    def recently(self, before: float | None, found: int) -> float:
+        """Combinations per batch, brought up to date."""
+        return recently(before, found)
+
+    def staying(self, runs: Iterable[SizedRun], found: Mapping[str, float]) -> set[str]:
+        """The names of the runs that stay."""
+        return most_useful((Candidate(run.id, run.size, found.get(run.id)) for run in runs), self.bytes)
 
 
 def recently(before: float | None, found: int) -> float:
