@@ -31,9 +31,9 @@ setup: java $(WARM) ## Make .venv, install everything, compile the kernels (the 
 java: ## Find Java 17 or newer; as root on Debian or Ubuntu, install it if there is none
 	@python="$$(sh scripts/python.sh)" && "$$python" -I src/watersmeet/java.py --install >/dev/null
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml lab/pyproject.toml
 	@sh scripts/venv.sh $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable lab
 	@touch $@
 
 $(WARM): $(INSTALLED) $(wildcard src/watersmeet/kernel/*.py)
@@ -63,29 +63,29 @@ types: $(INSTALLED) ## Check the types
 check: lint types test soak ## All that the continuous integration checks
 
 bench-keyed: setup ## Run the keyed benchmark
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.keyed $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.keyed $(ARGS)
 
 bench-adaptive: setup ## Run the benchmark with rates that change: fixed orders against the adapting one
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.adaptive $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.adaptive $(ARGS)
 
 bench-planning: setup ## Time the planner, and compare its predictions with a run
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.planning $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.planning $(ARGS)
 
 bench-generic: setup ## Measure joins on a Python function: one core and two, and other ways to run them
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.generic $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.generic $(ARGS)
 
 bench-progressive: setup ## Measure joins of relations larger than memory: early results, and memory
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.progressive $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.progressive $(ARGS)
 
 report: setup ## Run every paper's experiments and every benchmark, and write docs/report/index.html
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.report $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.report $(ARGS)
 
 bench-sites: setup ## Measure what joins between sites send: semijoins, and plans per value
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.sites $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.sites $(ARGS)
 
 ifneq ($(DATA),)
 real: setup ## Join real data in full, against DuckDB: make real DATA=<folder>
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet.lab.real "$(DATA)" $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.real "$(DATA)" $(ARGS)
 else
 real:
 	@echo 'Say where the data is: make real DATA=<folder>' >&2
@@ -96,4 +96,4 @@ endif
 
 clean: ## Remove .venv, caches and compiled kernels
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests lab -name __pycache__ -type d -prune -exec rm -rf {} +

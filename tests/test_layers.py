@@ -28,11 +28,10 @@ BELOW = {
     "spark": {"query", "stats", "plan", "cost", "optimize", "kernel", "java"},
 }
 # How a person reaches it: these may import everything.
-ON_TOP = {"lab", "demo", "jobs", "terminal", "dashboard", "cli", "__main__"}
+ON_TOP = {"plot", "demo", "jobs", "terminal", "cli", "__main__"}
 # Files beside the layers: what of the layers they may import.
-BESIDE = {"errors": set(), "java": set(), "__init__": {"query", "spark", "stats"}}
-# The lab runs Spark's own joins beside ours.
-USES_SPARK = {"spark", "lab"}
+BESIDE = {"errors": set(), "extras": set(), "java": set(), "__init__": {"query", "spark", "stats"}}
+USES_SPARK = {"spark"}
 
 
 def modules() -> list[Path]:
@@ -82,3 +81,9 @@ def test_importing_does_not_load_spark(module: str) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment(), check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_product_does_not_import_the_lab(path: Path) -> None:
+    """The lab is a distribution of its own, which a user does not have."""
+    assert not {name for name in imported(path) if name.split(".")[0] == "watersmeet_lab"}

@@ -15,7 +15,6 @@ from watersmeet.demo import command as demo
 from watersmeet.errors import WatersmeetError
 from watersmeet.jobs import command as jobs
 from watersmeet.jobs.simulate import command as simulate
-from watersmeet.lab import command as lab
 
 AddParser = Callable[..., argparse.ArgumentParser]
 
@@ -25,7 +24,6 @@ COMMANDS: tuple[Callable[[AddParser], None], ...] = (
     jobs.register_run,
     jobs.register_explain,
     simulate.register,
-    lab.register,
 )
 
 WRONG_USE = 2
@@ -37,11 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 means success, 1 failure, 2 wrong use, 130 a stop by Ctrl-C.
     """
-    options = _parser().parse_args(arguments)
+    return run_command(_parser(), arguments)
+
+
+def run_command(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
+    """Run the command that a parser finds in the arguments; our errors are printed without a traceback."""
+    options = parser.parse_args(arguments)
     try:
         code: int = options.run(options)
     except WatersmeetError as error:
-        print(f"watersmeet: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {error}", file=sys.stderr)
         return WRONG_USE if isinstance(error, ValueError) else 1
     except KeyboardInterrupt:
         return STOPPED

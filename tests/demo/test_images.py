@@ -144,11 +144,11 @@ def test_a_picture_without_a_place_is_refused_at_once(
 def test_without_matplotlib_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("watersmeet.lab.papers.plot.find_spec", lambda _: None)
+    monkeypatch.setattr("watersmeet.extras.find_spec", lambda _: None)
     assert main(["demo", "images"]) == 1
     shown = capsys.readouterr().err
-    assert shown.startswith("watersmeet: Matplotlib is not installed\ndetail: ")
-    assert 'hint: pip install "watersmeet[bench]"' in shown
+    assert shown.startswith("watersmeet: the package matplotlib is not installed\ndetail: ")
+    assert 'hint: pip install "watersmeet[plot]"' in shown
 
 
 @pytest.mark.slow

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from watersmeet.errors import WatersmeetError
-from watersmeet.lab.papers.chart import Chart, Line, Panel
-from watersmeet.lab.papers.plot import draw, require_matplotlib
+from watersmeet.extras import require_package
+from watersmeet.plot.chart import Chart, Line, Panel
+from watersmeet.plot.draw import draw
 
 FORMS = ("svg", "png", "pdf")
 
@@ -29,7 +30,7 @@ def refuse_bad_plot(path: Path) -> None:
         raise InvalidPlot(
             f'"{path}" cannot be a plot', "there is no such folder.", "name a file in a folder."
         )
-    require_matplotlib()
+    require_package("matplotlib")
 
 
 def save_plot(path: Path, title: str, points: Sequence[tuple[float, int]]) -> None:

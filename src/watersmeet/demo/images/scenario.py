@@ -20,7 +20,7 @@ from watersmeet.demo.images.reference import Compared, compare, triples
 from watersmeet.demo.images.scenes import SIDE, Bytes
 from watersmeet.demo.images.similar import NEAR, distances, similar
 from watersmeet.demo.scenario import ROW, Check, Feed, InvalidScenario, Scenario
-from watersmeet.lab.papers.plot import require_matplotlib
+from watersmeet.extras import require_package
 from watersmeet.query.duration import describe_duration, to_us
 from watersmeet.query.function import Function, predicate
 
@@ -119,9 +119,9 @@ def images(options: Options, out: Path) -> Images:
 
     Raises:
         InvalidScenario: The picture has no place to go.
-        watersmeet.lab.papers.plot.NoMatplotlib: Nobody could draw it.
+        watersmeet.extras.MissingPackage: Nobody could draw it.
     """
-    require_matplotlib()
+    require_package("matplotlib")
     if out.is_dir() or not out.parent.is_dir():
         raise InvalidScenario(
             f'"{out}" cannot be a picture',

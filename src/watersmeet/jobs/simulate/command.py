@@ -29,6 +29,10 @@ def _run(arguments: argparse.Namespace) -> int:
     import pyarrow as pa
 
     from watersmeet.errors import InvalidSimulation
+    from watersmeet.extras import require_package
+
+    require_package("simpy")
+
     from watersmeet.jobs.simulate.file import read_scenario
     from watersmeet.jobs.simulate.screen import Screen
     from watersmeet.sim.planned import planned

@@ -11,7 +11,6 @@ them, which is why rates did worse than ranges there: mode "paper" does the same
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal
 
 import numpy as np
@@ -22,7 +21,7 @@ from watersmeet.optimize.partition.groups import Groups, grouped, require_groups
 Floats = NDArray[np.float64]
 Mode = Literal["together", "paper"]
 
-# SciPy's k-means always runs all of its rounds, settled or not.
+# Most have settled long before.
 ROUNDS = 25
 
 
@@ -72,11 +71,15 @@ def _spread_out(vectors: Floats, count: int, rng: np.random.Generator) -> Floats
 
 
 def _clusters(vectors: Floats, starts: Floats) -> NDArray[np.int64]:
-    """The cluster of every vector; clusters may end up empty."""
-    # Slow to load, and few programs partition by rate.
-    from scipy.cluster.vq import kmeans2
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="One of the clusters is empty")
-        _, labels = kmeans2(vectors, starts, iter=ROUNDS, minit="matrix")
-    return np.asarray(labels, dtype=np.int64)
+    """The cluster of every vector, by k-means; clusters may end up empty, and stay where they were."""
+    centres = starts.copy()
+    nearest = np.full(len(vectors), -1)
+    for _ in range(ROUNDS):
+        before = nearest
+        distances = np.sum((vectors[:, None, :] - centres[None, :, :]) ** 2, axis=2)
+        nearest = np.argmin(distances, axis=1)
+        if np.array_equal(nearest, before):
+            break
+        for cluster in np.unique(nearest):
+            centres[cluster] = vectors[nearest == cluster].mean(axis=0)
+    return nearest.astype(np.int64)
