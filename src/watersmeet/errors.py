@@ -65,6 +65,10 @@ class InvalidSettings(WatersmeetError, ValueError):
     """Spark is configured in a way that would lose results or cannot hold the state."""
 
 
+class InvalidProgress(WatersmeetError, TypeError):
+    """Metrics were to be read from something that is not the progress of a query."""
+
+
 class SpillFailed(WatersmeetError, OSError):
     """Rows that have to leave memory cannot be written."""
 

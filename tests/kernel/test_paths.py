@@ -5,6 +5,7 @@ same keys in all windows, a bucket that never learns or never rests, a hot key t
 """
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -22,7 +23,7 @@ from oracles.reference import Row, assert_same_rows
 from watersmeet.kernel.keys import encode_keys
 from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.run import Rows, build_run
-from watersmeet.kernel.sampling import Look, distinct_keys, hottest_key, sample_windows
+from watersmeet.kernel.sampling import Look, hottest_key, key_figures, sample_windows
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Adaptive, HeadState
@@ -140,25 +141,47 @@ def test_a_sample_of_many_keys_estimates_sizes() -> None:
         sample: KeySample = sample_windows(visible, frozenset())
         assert sample.share < 0.1
         off.append((sample.rows[:, 0] * sample.rows[:, 1]).sum() / sample.share / true)
-        assert distinct_keys(visible[0]) == pytest.approx(len(np.unique(left)), rel=0.25)
-        assert distinct_keys(visible[1]) == pytest.approx(len(np.unique(right)), rel=0.25)
+        assert key_figures(visible[0]).distinct == pytest.approx(len(np.unique(left)), rel=0.25)
+        assert key_figures(visible[1]).distinct == pytest.approx(len(np.unique(right)), rel=0.25)
     assert np.mean(off) == pytest.approx(1, abs=0.1)
 
 
-def test_distinct_keys_are_exact_when_there_are_few() -> None:
-    assert distinct_keys([stored([1, 2, 2, 3]), stored([3, 4])]) == 4
-    assert distinct_keys([]) == 0
+def test_figures_about_keys_are_exact_when_there_are_few() -> None:
+    assert key_figures([stored([1, 2, 2, 3]), stored([3, 4])]) == (4, 1)
+    assert key_figures([stored([1, 1, 1, 2])]) == (2, 1), "of two in the middle the smaller"
+    assert key_figures([]) == (0, 0)
+
+
+def found(*runs: Sequence[int]) -> tuple[str, int] | None:
+    """The hottest key of a window and its rows."""
+    window = [stored(run) for run in runs]
+    hot = hottest_key(window, key_figures(window))
+    return None if hot is None else (key_text(hot.run, hot.key, [pa.int64()]), hot.rows)
 
 
 def test_a_hot_key_is_found_over_all_runs() -> None:
-    even = [stored([*range(i, 2000, 4)]) for i in range(4)]
-    assert hottest_key(even, 2000) is None
-    mixed = [stored([*range(i, 2000, 4), *[7] * 60]) for i in range(4)]
-    hot = hottest_key(mixed, 2000)
-    assert hot is not None
-    assert hot.rows == 4 * 60 + 1
-    assert key_text(hot.run, hot.key, [pa.int64()]) == "7"
-    assert hottest_key([stored([5, 5, 5])], 1) is None, "one key that is all there is"
+    assert found(*[[*range(i, 2000, 4)] for i in range(4)]) is None
+    assert found(*[[*range(i, 2000, 4), *[7] * 60] for i in range(4)]) == ("7", 4 * 60 + 1)
+
+
+@pytest.mark.parametrize("keys", [2, 5, 16, 1000])
+def test_a_hot_key_is_found_among_any_number_of_keys(keys: int) -> None:
+    others = [key for key in range(1, keys) for _ in range(10)]
+    least = max(16 * 10, math.ceil(len(others) / 19))
+    assert found([0] * least + others) == ("0", least)
+    assert found([0] * (least - 1) + others) is None, "less than 16 times the usual key or 5 % of all rows"
+    assert found([0] * 10 + others) is None, "all alike"
+
+
+def test_few_rows_are_not_hot_and_two_hot_keys_do_not_hide_each_other() -> None:
+    assert found([0] * 99 + [1]) is None
+    assert found([0] * 100 + [1]) == ("0", 100)
+    assert found([0] * 900 + [1] * 1000 + [2, 3, 4]) == ("1", 1000)
+
+
+def test_the_only_key_of_a_window_is_left_to_those_who_know_the_others() -> None:
+    assert found([5] * 100) == ("5", 100)
+    assert found([5] * 99) is None
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from harness.streaming import (
 )
 from oracles import reference
 from oracles.reference import Result, assert_same_rows
+from watersmeet.errors import InvalidProgress
 
 SCHEMA = "k bigint, ts timestamp, value bigint"
 ARROW = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us", tz="UTC")), ("value", pa.int64())])
@@ -318,6 +319,13 @@ def test_the_metrics_of_joins_come_in_the_order_the_joins_were_made() -> None:
     assert [batch.name for batch in found] == [f"watersmeet {number}: a, b" for number in (1, 9, 10)]
     assert {batch.batch for batch in found} == {7}
     assert found[0].streams["a"].newest is None
+
+
+def test_metrics_are_read_from_a_progress_and_there_are_none_before_the_first() -> None:
+    assert wm.metrics(None) == []
+    for other in ([], {}, "a query", SimpleNamespace(lastProgress=None)):
+        with pytest.raises(InvalidProgress, match=f"this is a {type(other).__name__}"):
+            wm.metrics(other)
 
 
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "plain"])

@@ -153,6 +153,20 @@ def test_a_hot_key_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     assert "77" in rates.query(spark).explain(analyze=running).split("hot keys")[1]
 
 
+def test_a_key_alone_in_its_bucket_is_hot_if_the_keys_of_other_buckets_have_far_less(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Both keys lie in a bucket of their own. In b they have as many rows, in a one of them has far more."""
+    feeds = [Feed(tmp_path / name, SCHEMA, ARROW) for name in "ab"]
+    for feed, rows in zip(feeds, [{1: 200, 2: 12}, {1: 150, 2: 150}], strict=True):
+        feed.add([{"k": k, "ts": START, "value": i} for k, n in rows.items() for i in range(n)])
+    a, b = (wm.stream(f.folder.name, f.stream(spark), time="ts", window="1 second") for f in feeds)
+    running = to_sink(wm.join(a, b, on="k", buckets=3).to_dataframe(), tmp_path)
+    first = reported(running)[0]
+    assert first.streams["a"].largest == 200, "they share a bucket"
+    assert [(hot.stream, hot.key, hot.rows, hot.share) for hot in first.hot_keys] == [("a", "1", 200, 1.0)]
+
+
 def test_plain_inputs_are_analyzed_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
     rates = Rates(tmp_path)
     rates.feed(2, (40, 20, 10), hot=5)

@@ -37,6 +37,7 @@ def newest(folder: Path) -> int:
 
 
 def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSession, tmp_path: Path) -> None:
+    """The session has another number of partitions each time; Spark keeps to that of the first start."""
     scenario = Scenario(tmp_path, WINDOWS, LATENESS, late_rows=True)
     setting = "spark.sql.shuffle.partitions"
     before = spark.conf.get(setting)
@@ -44,8 +45,10 @@ def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSessio
         for partitions in (2, 5, 1):
             spark.conf.set(setting, partitions)
             scenario.feed(2)
-            to_sink(scenario.query(spark).to_dataframe(), tmp_path)
+            query = to_sink(scenario.query(spark).to_dataframe(), tmp_path)
             assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+            operators = [each for progress in query.recentProgress for each in progress.stateOperators]
+            assert {each.numShufflePartitions for each in operators} == {2}, f"the session has {partitions}"
     finally:
         spark.conf.set(setting, before)
     assert sum(scenario.late()) > 10

@@ -10,7 +10,7 @@ import numpy as np
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.window import StoredRun
 from watersmeet.plan import ProbePath
-from watersmeet.stats.key_sample import KeySample, RunSample, merged_sample
+from watersmeet.stats.key_sample import HOT_TIMES, KeySample, RunSample, merged_sample
 
 
 class Look(Protocol):
@@ -70,28 +70,44 @@ class HotKey(NamedTuple):
     key: int
 
 
-def distinct_keys(runs: Sequence[StoredRun]) -> int:
-    """How many different keys a window holds: the number of sampled ones over the share that was sampled."""
+class KeyFigures(NamedTuple):
+    """What a sample says about the keys of a window.
+
+    Attributes:
+        distinct: How many different keys there are, about.
+        usual: How many rows the key in the middle has: half of the keys have no more.
+    """
+
+    distinct: int
+    usual: int
+
+
+def key_figures(runs: Sequence[StoredRun]) -> KeyFigures:
+    """The keys of a window: the number of sampled ones over the share that was sampled, and their median."""
     samples = [_sample(stored.run) for stored in runs]
     sample = merged_sample([samples], [False])
-    return round(sample.keys / sample.share)
+    if not sample.keys:
+        return KeyFigures(0, 0)
+    rows = np.sort(sample.rows[:, 0])
+    return KeyFigures(round(sample.keys / sample.share), int(rows[(sample.keys - 1) // 2]))
 
 
-# A key is hot when it has this share of a bucket's rows and this many times the average.
+# A key is hot when it has this many rows, this share of its bucket's rows, and far more than the usual key.
+_HOT_ROWS = 100
 _HOT_SHARE = 0.05
-_HOT_TIMES = 16
 
 
-def hottest_key(runs: Sequence[StoredRun], keys: int) -> HotKey | None:
-    """The key with the most rows in a window, if it is a hot one among so many keys.
+def hottest_key(runs: Sequence[StoredRun], figures: KeyFigures) -> HotKey | None:
+    """The key with the most rows in a window, if it is a hot one or the only one.
 
     The most frequent key of each run is a candidate; a key that is hot in a window is most frequent in one of
-    its runs unless its rows are spread thinner than those of others everywhere.
+    its runs unless its rows are spread thinner than those of others everywhere. Nothing in its window says
+    whether the only key is hot: whoever knows the other buckets has to compare.
     """
     opened = [stored.run for stored in runs]
     best: HotKey | None = None
     total = sum(run.rows for run in opened)
-    least = max(_HOT_SHARE * total, _HOT_TIMES * total / max(1, keys))
+    least = max(_HOT_ROWS, _HOT_SHARE * total, HOT_TIMES * figures.usual if figures.distinct > 1 else 0)
     seen = set()
     for run in opened:
         if not len(run.key_hashes):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # dead weight; more slices would mean more runs to look into for every arriving row.
 SLICES_PER_WINDOW = 12
 
-# Buckets are fixed for the life of a checkpoint, partitions are not. Eight spread evenly over 1, 2, 4
-# or 8 partitions and keep the runs of a bucket large.
+# Buckets are fixed for the life of a checkpoint, and so are partitions: Spark keeps those of the first start.
+# Eight buckets spread evenly over 1, 2, 4 or 8 partitions and keep the runs of a bucket large.
 DEFAULT_BUCKETS = 8
 
 # Stands between the names of streams whose results are an input; no stream can have it in its name.

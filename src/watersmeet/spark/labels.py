@@ -3,7 +3,7 @@
 Spark places a group by ``hash(label) mod partitions`` (Murmur3 with seed 42). Labels 0, 1, 2, ... would
 land unevenly: with two partitions, 0 and 1 fall into the same one. Murmur3 of a 32-bit integer can be
 undone, so bucket i gets the label whose hash *is* i, and sits in partition ``i mod partitions`` for any
-number of partitions, before and after a restart with other settings.
+number of partitions. Spark keeps the number of a checkpoint's first start, whatever later sessions say.
 """
 
 from __future__ import annotations

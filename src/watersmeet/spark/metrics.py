@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from watersmeet.errors import InvalidProgress
 from watersmeet.spark.report import KEYS, LARGEST, NEWEST, OBSERVED, STATE, SUMS, WORKER, path_of, text_of
 
 _NAME = re.compile(r"watersmeet (\d+): ")
@@ -100,8 +101,20 @@ def metrics(progress: Any) -> list[BatchMetrics]:
     """The metrics of every join in a query's progress report, in the order the joins were made.
 
     Args:
-        progress: A `StreamingQueryProgress`, as in ``query.lastProgress`` or a listener's event.
+        progress: A `StreamingQueryProgress`, as in ``query.lastProgress`` or a listener's event. None, which
+            is the last progress of a query before its first batch, has no metrics.
+
+    Raises:
+        InvalidProgress: It is something else.
     """
+    if progress is None:
+        return []
+    if not (hasattr(progress, "observedMetrics") and hasattr(progress, "batchId")):
+        raise InvalidProgress(
+            "metrics are read from the progress of a query",
+            f"this is a {type(progress).__name__}.",
+            "pass query.lastProgress, one of query.recentProgress, or event.progress in a listener.",
+        )
     observed = {name: row for name, row in progress.observedMetrics.items() if _NAME.match(name)}
     return [
         _read(name, progress.batchId, _plain(observed[name])[OBSERVED])

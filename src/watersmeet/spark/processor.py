@@ -12,7 +12,7 @@ from watersmeet.kernel.judge import judge_of
 from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.operator import Kernel, kernel_for
 from watersmeet.kernel.results import Results, gathered
-from watersmeet.kernel.sampling import distinct_keys, hottest_key
+from watersmeet.kernel.sampling import hottest_key, key_figures
 from watersmeet.kernel.slicing import Slicing
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan.identity import difference
@@ -123,17 +123,24 @@ def function_metrics(task: JoinTask) -> dict[str, int | None]:
 
 
 def key_metrics(task: JoinTask, join: Kernel) -> dict[str, int | None]:
-    """How many different keys a bucket holds of each input, and the one with the most rows if it is hot."""
+    """How many different keys a bucket holds of each input, and the one with the most rows if it is hot.
+
+    The only key of an input is reported if there is no hot one; `spark.report` drops it unless it is hot.
+    """
     values: dict[str, int | None] = {}
-    hottest: tuple[float, dict[str, int | None]] | None = None
+    hottest: tuple[tuple[bool, float, int], dict[str, int | None]] | None = None
     for number, (spec, window) in enumerate(zip(task.inputs, join.windows, strict=False)):
         if spec.replicated or not spec.key_types:
             continue
-        keys = values[f"keys_{number}"] = distinct_keys(window.runs)
-        hot = hottest_key(window.runs, keys)
-        if hot is not None and (hottest is None or hot.rows / window.rows > hottest[0]):
+        figures = key_figures(window.runs)
+        values[f"keys_{number}"] = figures.distinct
+        hot = hottest_key(window.runs, figures)
+        if hot is None:
+            continue
+        rank = figures.distinct > 1, hot.rows / window.rows, hot.rows
+        if hottest is None or rank > hottest[0]:
             text = key_text(hot.run, hot.key, spec.key_types)
-            hottest = hot.rows / window.rows, hot_key_numbers(hot.rows, window.rows, number, text)
+            hottest = rank, hot_key_numbers(hot.rows, window.rows, number, text)
     return values if hottest is None else values | hottest[1]
 
 

@@ -9,6 +9,7 @@ Arrow struct that is null still carries room for all its fields, for every resul
 Numbers about the batch (rows, results) are sums over the groups. Numbers about the state (live tuples,
 bytes) are sums over all buckets, and null in the rare batch in which some bucket did not report: a batch
 without input, run only to let go of expired state. Probe paths are counted, and of hot keys the hottest kept.
+A key that is alone in its bucket is compared with the keys of the other buckets, which only this place knows.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from watersmeet.plan import ProbePath
+from watersmeet.stats.key_sample import HOT_TIMES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -37,6 +39,7 @@ LARGEST = "largest"
 # many it said something else when it was asked again.
 FUNCTION = ("pairs", "held", "asked_us", "unlike")
 PATH = "path"
+_PER_STREAM = (*SUMS, *STATE, KEYS, NEWEST, PATH)
 _HOLDER = "holder"
 # The hottest key of a bucket: how many rows it has in which input, of how many, and its text.
 _HOT = ("hot_rows", "hot_of", "hot_input")
@@ -51,7 +54,7 @@ _LONGEST_PATH = 15
 
 def metric_names(streams: int, functions: int) -> list[str]:
     """What the numbers of a report mean, in their order."""
-    per_stream = [f"{name}_{i}" for i in range(streams) for name in (*SUMS, *STATE, KEYS, NEWEST, PATH)]
+    per_stream = [f"{name}_{i}" for i in range(streams) for name in _PER_STREAM]
     per_function = [f"{name}_{i}" for i in range(functions) for name in FUNCTION]
     return [
         *TOTALS,
@@ -209,4 +212,20 @@ def _hottest(reports: Column, places: dict[str, int]) -> Column:
             F.slice(report, places["hot_text_0"] + 1, _TEXT_WORDS).alias("text"),
         ),
     )
-    return F.slice(F.sort_array(found, asc=False), 1, _HOTTEST)
+    hot = F.filter(found, lambda one: (one["rows"] < one["of"]) | _stands_out(one, reports, places))
+    return F.slice(F.sort_array(hot, asc=False), 1, _HOTTEST)
+
+
+def _stands_out(alone: Column, reports: Column, places: dict[str, int]) -> Column:
+    """Whether a key that is alone in its bucket is hot: next to the average keys of half of the buckets."""
+    from pyspark.sql import functions as F
+
+    def of_stream(report: Column, name: str) -> Column:
+        return F.get(report, (alone["input"] * len(_PER_STREAM) + places[f"{name}_0"]).cast("int"))
+
+    averages = F.filter(
+        F.transform(reports, lambda one: F.try_divide(of_stream(one, "live"), of_stream(one, KEYS))),
+        lambda average: average.isNotNull(),
+    )
+    lower = F.filter(averages, lambda average: average * HOT_TIMES <= alone["rows"])
+    return F.size(lower) * 2 >= F.size(averages)

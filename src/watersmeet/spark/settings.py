@@ -44,7 +44,8 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         _PROVIDER: ROCKSDB,
         # Commit what changed instead of a snapshot of everything.
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        # One partition per core: a partition has its own operator and its own RocksDB instance.
+        # One partition per core: a partition has its own operator and its own RocksDB instance. Spark keeps
+        # the number for the life of a checkpoint.
         "spark.sql.shuffle.partitions": str(cores),
         # Large Arrow batches, cut by rows only: a limit in bytes is measured again for every row.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),

@@ -18,6 +18,10 @@ import numpy as np
 # Keys per run. Orders differ by factors or do not matter; a few per cent of error are good enough.
 SAMPLED_KEYS = 256
 
+# A hot key has this many times the rows of the usual key, which is the one in the middle, not the average: a
+# hot key is part of the average and lifts it, so that among few keys nothing could be far above it.
+HOT_TIMES = 16
+
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
