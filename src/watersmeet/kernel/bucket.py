@@ -72,6 +72,7 @@ class Bucket:
             a batch that runs again does the same; others take them in portions, in any order.
         hears_silence: Whether it is told when nothing comes, and when streams have ended.
         sends_messages: Whether it sends messages and gets them.
+        needs_files: Whether rows that leave memory must reach their files; others can do without, more slowly.
         stays_in_memory: Whether it is kept in memory between batches, because its values are most of its state.
     """
 
@@ -81,6 +82,7 @@ class Bucket:
     rows_in_order: ClassVar[bool] = False
     hears_silence: ClassVar[bool] = False
     sends_messages: ClassVar[bool] = False
+    needs_files: ClassVar[bool] = False
     stays_in_memory: ClassVar[bool] = False
 
     # A batch, in this order.

@@ -6,9 +6,23 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.keys import encode_keys
+from watersmeet.kernel.run import Rows
+
+
+def in_order(rows: Rows) -> Rows:
+    """Rows by time and, where times are equal, by content: the same however they came.
+
+    A batch may run twice, and rows may come in another order the second time. Mail of the first run may be
+    on its way already, and speaks of rows by their order.
+    """
+    order = np.argsort(rows.times, kind="stable")
+    if len(rows) and (np.diff(rows.times[order]) == 0).any():
+        order = np.lexsort((content_hashes([pa.array(rows.times), *rows.columns.columns]), rows.times))
+    return rows.take(order)
 
 
 def content_hashes(columns: Sequence[pa.Array]) -> Any:

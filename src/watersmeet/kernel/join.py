@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
+from watersmeet.kernel.conditions import Condition
 from watersmeet.kernel.hot_keys import key_metrics
 from watersmeet.kernel.numbers import path_number
 from watersmeet.kernel.results import Results, fetch
@@ -186,15 +187,21 @@ class MultiwayJoin(Bucket):
             found |= key_metrics(self.windows, self.key_types)
         return found
 
-    def results(self, part: int, visible: Sequence[Sequence[StoredRun]]) -> Iterator[Results]:
-        """The results with the visible rows of one input, and rows of the others that are visible."""
+    def results(
+        self, part: int, visible: Sequence[Sequence[StoredRun]], *, also: tuple[Condition, ...] = ()
+    ) -> Iterator[Results]:
+        """The results with the visible rows of one input, and rows of the others that are visible.
+
+        `also` are conditions of this search alone.
+        """
         path = self.paths[part]
         if self.planner is not None and all(visible):
             rows_visible = [sum(stored.rows for stored in runs) for runs in visible]
             look = partial(sample_windows, visible, self.routes.scanned)
             path = self.planner.path(part, rows_visible, look)
         lengths = [window.length for window in self.windows]
-        search = Search(self.routes.along(path), visible, lengths, self.block_bytes, self.room)
+        route = self.routes.along(path, also=also)
+        search = Search(route, visible, lengths, self.block_bytes, self.room)
         for rows in search.combinations():
             self.counts.results += len(rows)
             yield from fetch(rows, self.leaving)

@@ -45,7 +45,7 @@ def gathered(blocks: Iterable[Results], most_bytes: int) -> Iterator[Results]:
         blocks: Blocks of results.
         most_bytes: Blocks are put together up to this size.
     """
-    for group in in_groups(blocks, lambda block: block.nbytes, most_bytes):
+    for group in in_groups(blocks, (lambda block: block.nbytes, most_bytes)):
         yield _together(group)
 
 

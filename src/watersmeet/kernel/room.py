@@ -84,6 +84,6 @@ class Room:
 
     def groups(self, runs: Sequence[StoredRun], windows: int) -> Iterator[Sequence[StoredRun]]:
         """The runs of one of so many windows in groups that fit; each is closed after use."""
-        for group in in_groups(runs, lambda stored: stored.size, self.bytes // windows):
+        for group in in_groups(runs, (lambda stored: stored.size, self.bytes // windows)):
             yield group
             self.close(group)

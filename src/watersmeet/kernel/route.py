@@ -29,15 +29,19 @@ class Routes:
         self.at_the_end: tuple[Condition, ...] = ()
         self._known: dict[ProbePath, Route] = {}
 
-    def along(self, path: ProbePath) -> Route:
-        """The route of a path."""
+    def along(self, path: ProbePath, *, also: tuple[Condition, ...] = ()) -> Route:
+        """The route of a path; `also` has to hold of complete combinations in this search."""
         found = self._known.get(path)
         if found is None:
             found = _route(self._plan, self._operator, path, self._places, self.scanned)
-            *first, last = found.stages
-            complete = replace(last, conditions=(*last.conditions, *self.at_the_end))
-            found = self._known[path] = replace(found, stages=(*first, complete))
-        return found
+            found = self._known[path] = _with_last(found, self.at_the_end)
+        return _with_last(found, also) if also else found
+
+
+def _with_last(route: Route, more: tuple[Condition, ...]) -> Route:
+    """A route with more conditions after its last stage."""
+    *first, last = route.stages
+    return replace(route, stages=(*first, replace(last, conditions=(*last.conditions, *more))))
 
 
 def _route(

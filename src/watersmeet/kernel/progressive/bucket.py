@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from watersmeet.kernel.join import Counts, MultiwayJoin
+import pyarrow as pa
+
+from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
+from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.progressive.books import Books
 from watersmeet.kernel.progressive.history import History
 from watersmeet.kernel.progressive.join import ProgressiveJoin
-from watersmeet.kernel.progressive.runs import RunStore, bytes_in_memory
+from watersmeet.kernel.progressive.runs import TICKS, RunStore, bytes_in_memory
 from watersmeet.kernel.progressive.store import DiskRun
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows
@@ -55,13 +59,16 @@ class Progress:
 
 
 @dataclass(slots=True)
-class ProgressiveBucket:
+class ProgressiveBucket(Bucket):
     """A bucket of a join of two streams without windows.
 
     Attributes:
         join: The join.
         store: Its rows.
         budget: Bytes that rows in memory may take.
+        recent: How much of a side arrives lately, from what was known before and what came now.
+        work: How much is done in silence in one batch, in look-ups.
+        schemas: Per side the columns its rows are stored with, without the ticks.
         finished: Whether all has come, and all is found.
         counts: What was done; late are rows that came after the end of their stream.
         tasks: How many scans and merges were done in silence.
@@ -70,10 +77,17 @@ class ProgressiveBucket:
     join: ProgressiveJoin
     store: RunStore
     budget: int
+    recent: Callable[[float | None, int], float]
+    work: int
+    schemas: Sequence[pa.Schema] = ()
     finished: bool = False
     counts: Counts = field(default_factory=lambda: Counts([0, 0], [0, 0]))
     tasks: list[int] = field(default_factory=lambda: [0, 0])
     _remembered: tuple[int, ...] = ()
+
+    uses_watermark: ClassVar[bool] = False
+    hears_silence: ClassVar[bool] = True
+    needs_files: ClassVar[bool] = True
 
     @classmethod
     def from_plan(
@@ -81,19 +95,32 @@ class ProgressiveBucket:
         plan: Plan,
         operator: Operator,
         layout: OperatorLayout,
+        new_id: Callable[[], str],
+        *,
         policy: Policy,
         budget: int,
-        bits: int,
-        new_id: Callable[[], str],
+        recent: Callable[[float | None, int], float],
+        schemas: Sequence[pa.Schema] = (),
     ) -> ProgressiveBucket:
-        """An empty bucket for an operator of a plan."""
+        """An empty bucket for an operator of a plan, with so many bytes of memory."""
+        assert plan.bounded is not None
+        bits = plan.bounded.bits
         pairs = MultiwayJoin.from_plan(plan, operator, layout, new_id)
         # Results leave in blocks that are small against the memory: Spark copies each of them a few times.
         pairs.block_bytes = max(_LEAST_BLOCK, budget // _BLOCK_PARTS)
         first, second = (len(spec.stored) for spec in layout.inputs)
         store = RunStore(pairs, (first, second), bits, new_id, most_open=max(1, budget // _OPEN_BYTES))
         part = max(1, budget // _FLUSH_PARTS)
-        return cls(ProgressiveJoin(store, policy, 1 << bits, budget, part, ALL_RUNS, part), store, budget)
+        join = ProgressiveJoin(
+            store=store,
+            policy=policy,
+            partitions=1 << bits,
+            capacity=budget,
+            flush_size=part,
+            fan_in=ALL_RUNS,
+            run_size=part,
+        )
+        return cls(join, store, budget, recent, plan.bounded.silence_work, schemas)
 
     @property
     def windows(self) -> list[Window]:
@@ -101,8 +128,19 @@ class ProgressiveBucket:
         return self.store.windows
 
     @property
+    def run_columns(self) -> pa.Schema:
+        """When rows came and left."""
+        return TICKS
+
+    def use_files(self, files: RunFiles) -> None:
+        """Runs that leave memory are put away."""
+        self.store.put_away = lambda side, stored: files.put_away(
+            stored, pa.schema([*self.schemas[side], *TICKS])
+        )
+        self.store.close_disk = lambda: files.close_others(self.resident())
+
     def resident(self) -> set[str]:
-        """The names of the runs in memory."""
+        """The names of the runs in memory; those on disk are looked into now and then only."""
         return {stored.id for some in self.store.memory for window in some for stored in window.runs}
 
     @property
@@ -122,12 +160,12 @@ class ProgressiveBucket:
         self._measure(side, held + len(rows), size + bytes_in_memory(rows))
         yield from self.join.arrive(side, rows)
 
-    def on_silence(self, work: int) -> Iterator[Results]:
+    def on_silence(self) -> Iterator[Results]:
         """Nothing arrives: work on what is on disk, about so many look-ups and no less than one task.
 
         The same rows and the same work find the same, whatever the machine is doing.
         """
-        until = self._done + work
+        until = self._done + self.work
         while (task := self.join.next_task()) is not None:
             self.tasks[isinstance(task, Merge)] += 1
             yield from self.join.run(task)
@@ -139,13 +177,15 @@ class ProgressiveBucket:
         counts = self.store.pairs.counts
         return counts.lookups + _RESULT_LOOKUPS * counts.results
 
-    def on_end(self, side: int) -> None:
+    def on_end(self, side: int) -> Iterator[Results]:
         """All rows of a stream have come."""
         self.join.complete(side)
+        return iter(())
 
-    def on_batch(self, recent: Callable[[float | None, int], float]) -> Iterator[Results]:
+    def on_batch(self, until: int) -> Iterator[Results]:
         """A batch is over: if all has come, what is left is found now."""
-        self.join.books.end_unit(recent)
+        del until
+        self.join.books.end_unit(self.recent)
         if all(self.join.books.complete) and not self.finished:
             yield from self.join.finish()
             self.finished = True
@@ -158,12 +198,25 @@ class ProgressiveBucket:
         ended = self.join.books.complete
         return (self.join.clock, self.finished, *ended) != self._remembered
 
-    def take_counts(self) -> Counts:
-        """The counts, starting anew."""
-        counts, pairs = self.counts, self.store.pairs.take_counts()
-        self.counts = Counts([0, 0], [0, 0])
+    def take_metrics(self) -> Metrics:
+        """What it did, and how many rows it holds."""
+        counts, pairs, tasks = self.counts, self.store.pairs.take_counts(), self.tasks
+        self.counts, self.tasks = Counts([0, 0], [0, 0]), [0, 0]
         counts.results, counts.examined, counts.lookups = pairs.results, pairs.examined, pairs.lookups
-        return counts
+        received = self.join.books.received
+        live: Metrics = {
+            f"live_{side}": 0 if self.finished else int(received[side].sum()) for side in (0, 1)
+        }
+        return counts.metrics() | live | {"scans": tasks[0], "merges": tasks[1]}
+
+    def save(self) -> dict[str, Any]:
+        """What to keep beside the runs."""
+        return {"progress": self.remember()}
+
+    def load(self, kept: dict[str, Any]) -> None:
+        """Go on from there."""
+        if "progress" in kept:
+            self.restore(kept["progress"])
 
     def remember(self) -> Progress:
         """What to keep beside the runs."""

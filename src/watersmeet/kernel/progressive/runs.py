@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.combinations import Combinations
+from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.progressive.history import NEVER, History
 from watersmeet.kernel.progressive.store import DiskRun
@@ -35,22 +36,20 @@ _ROW_BYTES = 8 * 2 + 8 + (8 + 8 + 8 + 4 * 4)
 TICKS = pa.schema([("__came", pa.int64()), ("__left", pa.int64())])
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Unseen:
     """A condition: the pair was not found before.
 
     Attributes:
         positions: By side, where the tick columns are.
-        history: What was found; None while rows meet in memory for the first time.
+        history: What was found.
     """
 
     positions: tuple[tuple[int, int], tuple[int, int]]
-    history: History | None = None
+    history: History
 
     def holds(self, rows: Combinations) -> Any:
         """A mask of the pairs to keep."""
-        if self.history is None:
-            return np.ones(len(rows), bool)
         ticks = [
             [column.to_numpy() for column in rows.columns(side, self.positions[side])] for side in (0, 1)
         ]
@@ -83,7 +82,6 @@ class RunStore:
     _open: dict[str, int] = field(default_factory=dict)
     memory: tuple[list[Window], list[Window]] = field(init=False)
     disk: tuple[list[Window], list[Window]] = field(init=False)
-    _unseen: Unseen = field(init=False)
 
     def __post_init__(self) -> None:
         """Nothing has come yet."""
@@ -92,9 +90,6 @@ class RunStore:
             for _ in range(1 << self.bits):
                 self.memory[side].append(Window(FOREVER_US, 1, self.new_id))
                 self.disk[side].append(Window(FOREVER_US, 1, self.new_id))
-        first, second = self.columns
-        self._unseen = Unseen(((first, first + 1), (second, second + 1)))
-        self.pairs.routes.at_the_end = (*self.pairs.routes.at_the_end, self._unseen)
 
     @property
     def windows(self) -> list[Window]:
@@ -201,22 +196,14 @@ class RunStore:
     def _found(
         self, side: int, heads: Sequence[StoredRun], others: Sequence[StoredRun], history: History | None
     ) -> Iterator[Results]:
-        for group in self._fitting(others):
+        """Pairs of some runs with others that a history does not have; None while rows first meet in memory."""
+        first, second = self.columns
+        positions = (first, first + 1), (second, second + 1)
+        also = () if history is None else (Unseen(positions, history),)
+        for group in in_groups(others, (lambda stored: stored.rows, self.most_open)):
             self._look_into([*heads, *group])
-            self._unseen.history = history
             visible = (list(heads), group) if side == 0 else (group, list(heads))
-            yield from self.pairs.results(side, visible)
-
-    def _fitting(self, runs: Sequence[StoredRun]) -> Iterator[list[StoredRun]]:
-        """Runs in groups of no more rows than may be open."""
-        group: list[StoredRun] = []
-        for stored in runs:
-            if group and sum(one.rows for one in group) + stored.rows > self.most_open:
-                yield group
-                group = []
-            group.append(stored)
-        if group:
-            yield group
+            yield from self.pairs.results(side, visible, also=also)
 
     def _look_into(self, runs: Sequence[StoredRun]) -> None:
         """An open run takes memory for the directory of its keys: make room for these."""

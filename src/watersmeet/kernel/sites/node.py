@@ -20,6 +20,7 @@ from watersmeet.kernel.sites.pull import Pulling, Serving
 from watersmeet.kernel.sites.sieve import Sifted, Sifting
 from watersmeet.kernel.sites.split import Split
 from watersmeet.kernel.sites.window import Window
+from watersmeet.plan.plan import Source
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.wiring import (
     RESULTS,
@@ -109,6 +110,25 @@ class Node:
         """How many rows wait to be put in order, or for the window they will look into."""
         parts = [part for part in self.parts.values() if isinstance(part, Merge | Probe)]
         return sum(part.held.count for part in parts)
+
+    def rows_by_stream(self, streams: int) -> list[int]:
+        """Rows of every stream that lie in windows here as they came, not in results of several streams."""
+        found = [0] * streams
+        sources = {
+            part.name: part.stream
+            for part in self.wiring.parts
+            if isinstance(part, MergeSpec) and part.stream is not None
+        }
+        for edge in self.wiring.edges:
+            part = self.parts.get(edge.receiver)
+            if edge.sender in sources and isinstance(part, Window):
+                found[sources[edge.sender]] += part.store.rows
+        for part in self.parts.values():
+            if isinstance(part, MJoin):
+                for source, window in zip(part.spec.operator.inputs, part.kernel.windows, strict=False):
+                    if isinstance(source, Source):
+                        found[source.stream] += window.rows
+        return found
 
     def watermark(self, stream: int) -> int:
         """What was promised of a stream so far."""

@@ -5,8 +5,8 @@ few dozen rows per batch instead of half a million, and the shuffle moves them a
 
     (k, ts, payload) ...  ->  (label, input, blob, newest)     blob: see `spark.blobs`
 
-Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. They
-are counted, and the counts go to the ledger group with the newest time seen. That time is also what Spark's
+Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. The clock
+is that of the batch, so a batch that runs again decides the same. What leaves is counted, and the counts go to the ledger group with the newest time seen. That time is also what Spark's
 watermark follows.
 """
 
@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from time import time_ns
+from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watersmeet.query import Stream
-from watersmeet.spark.allocator import return_freed_memory
-from watersmeet.spark.blobs import PACKED_SCHEMA, PackedRows
-from watersmeet.spark.task import CLOCK, InputTask, JoinTask
+from watersmeet.kernel.grouping import in_groups
+from watersmeet.spark.host.allocator import return_freed_memory
+from watersmeet.spark.host.blobs import PACKED_SCHEMA, PackedRows
+from watersmeet.spark.host.task import CLOCK, InputTask, Task
 
 NEWEST = "newest"
 SOURCE_SCHEMA = f"{PACKED_SCHEMA}, {NEWEST} timestamp"
@@ -40,6 +39,7 @@ class Report:
 
     input: int
     rows: int = 0
+    row_bytes: int = 0
     null_times: int = 0
     future_times: int = 0
     null_keys: int = 0
@@ -51,7 +51,7 @@ class Report:
 
 
 def pack(
-    task: JoinTask, number: int, batches: Iterator[pa.RecordBatch], *, heartbeat: bool
+    task: Task, number: int, batches: Iterator[pa.RecordBatch], *, heartbeat: bool
 ) -> Iterator[pa.RecordBatch]:
     """Split the batches of one source partition by bucket.
 
@@ -59,28 +59,25 @@ def pack(
     without new rows still let go of expired ones and are still counted.
     """
     spec = task.inputs[number]
-    assert spec.stream is not None
-    stream = task.plan.query.streams[spec.stream]
+    labels = task.labels_of(spec)
     report = Report(number)
     packed = PackedRows()
-    bounded = task.plan.bounded
-    most_bytes = _CHUNK_BYTES if bounded is None else bounded.chunk_bytes
+    most_bytes = _CHUNK_BYTES if task.memory is None else task.memory.chunk_bytes
     for chunk in _chunks(batches, most_bytes):
-        # Where no watermark follows the newest time, a row far ahead does no harm.
-        latest = None if task.plan.endless else _latest(stream)
-        timely, usable = _usable(chunk, spec, latest, report)
+        timely, usable = _usable(chunk, spec, report)
         if spec.clock is not None and len(timely):
-            packed.add_rows(task.labels, spec.clock, _times(timely), CLOCK)
+            packed.add_rows(labels, spec.clock, _times(timely), CLOCK)
         if usable.num_rows:
-            packed.add_rows(task.labels, number, usable, spec)
+            report.row_bytes += usable.nbytes
+            packed.add_rows(labels, number, usable, spec)
         if len(packed):
             yield _with_newest(packed, report)
     if heartbeat:
-        packed.add_heartbeats(task.labels, number)
+        packed.add_heartbeats(labels, number)
     if heartbeat or report.rows:
         packed.add(task.ledger, number, report.to_bytes())
         yield _with_newest(packed, report)
-    if bounded is not None:
+    if task.memory is not None:
         return_freed_memory()
 
 
@@ -91,17 +88,10 @@ def _with_newest(packed: PackedRows, report: Report) -> pa.RecordBatch:
 
 
 def _chunks(batches: Iterator[pa.RecordBatch], most_bytes: int) -> Iterator[pa.RecordBatch]:
-    waiting: list[pa.RecordBatch] = []
-    rows = size = 0
-    for batch in batches:
-        for piece in _pieces(batch, most_bytes):
-            if rows + piece.num_rows > _CHUNK_ROWS or size + piece.nbytes > most_bytes:
-                yield from _together(waiting)
-                waiting, rows, size = [], 0, 0
-            waiting.append(piece)
-            rows += piece.num_rows
-            size += piece.nbytes
-    yield from _together(waiting)
+    pieces = (piece for batch in batches for piece in _pieces(batch, most_bytes))
+    limits = (lambda piece: piece.num_rows, _CHUNK_ROWS), (lambda piece: piece.nbytes, most_bytes)
+    for group in in_groups(pieces, *limits):
+        yield pa.concat_batches(group) if len(group) > 1 else group[0]
 
 
 def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
@@ -112,26 +102,18 @@ def _pieces(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
         yield batch.slice(first, rows)
 
 
-def _together(waiting: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    if waiting:
-        yield pa.concat_batches(waiting) if len(waiting) > 1 else waiting[0]
+def pack_clock(task: Task, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Tell an operator the times of a stream that joins further down.
 
-
-def pack_clock(
-    task: JoinTask, number: int, stream: int, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Tell an operator the times of a stream that joins further down; the batches hold just the time."""
+    The batches hold just the time and, where not every time is believed, whether this one is.
+    """
     packed = PackedRows()
     for chunk in _chunks(batches, _CHUNK_BYTES):
-        timely, _ = _usable(chunk, CLOCK, _latest(task.plan.query.streams[stream]), Report(number))
+        spec = CLOCK if chunk.num_columns == 1 else replace(CLOCK, believed=1)
+        timely, _ = _usable(chunk, spec, Report(number))
         if len(timely):
             packed.add_rows(task.labels, number, _times(timely), CLOCK)
             yield packed.take()
-
-
-def _latest(stream: Stream) -> int | None:
-    """The latest time that is believed now; None believes every time."""
-    return None if stream.max_future_us is None else time_ns() // 1000 + stream.max_future_us
 
 
 def _times(times: pa.Array) -> pa.RecordBatch:
@@ -139,9 +121,9 @@ def _times(times: pa.Array) -> pa.RecordBatch:
 
 
 def _usable(
-    batch: pa.RecordBatch, spec: InputTask, latest: int | None, report: Report
+    batch: pa.RecordBatch, spec: InputTask, report: Report
 ) -> tuple[pa.Array, pa.RecordBatch]:
-    """The times of the rows that have a usable one, none after `latest`, and the rows that can join.
+    """The times of the rows that have a usable one, and the rows that can join.
 
     These have the stored columns in their stored types.
     """
@@ -149,10 +131,10 @@ def _usable(
     time = batch.column(spec.time).cast(pa.int64())
     good = time.is_valid()
     report.null_times += time.null_count
-    if latest is not None:
-        future = pc.fill_null(pc.greater(time, latest), False)
-        report.future_times += pc.sum(future).as_py() or 0
-        good = pc.and_(good, pc.invert(future))
+    if spec.believed is not None:
+        believed = pc.fill_null(batch.column(spec.believed), False)
+        report.future_times += pc.sum(pc.and_not(good, believed)).as_py() or 0
+        good = pc.and_(good, believed)
     # The watermark follows every row with a usable time, whatever its key.
     timely = time.filter(good)
     newest = pc.max(timely).as_py()

@@ -15,7 +15,8 @@ import pyarrow as pa
 from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.run import Rows
-from watersmeet.spark.task import Aligned, InputTask
+from watersmeet.kernel.grouping import in_groups
+from watersmeet.spark.host.task import Aligned, InputTask
 
 _PACKED = ("label", "input", "blob")
 PACKED_SCHEMA = "label int, input int, blob binary"
@@ -109,18 +110,10 @@ def _by_segment(
 
 def limited(blobs: list[Any], most_bytes: int = UNPACK_BYTES) -> Iterator[list[Any]]:
     """The blobs in groups that are not too large; Arrow can put two gigabytes of texts together."""
-    group: list[Any] = []
-    size = 0
     if sum(len(blob) for blob in blobs) > most_bytes:
         # The same groups wherever the same blobs come, though they come in another order.
         blobs = sorted(blobs, key=lambda blob: (len(blob), zlib.crc32(blob)))
-    for blob in blobs:
-        if group and size + len(blob) > most_bytes:
-            yield group
-            group, size = [], 0
-        group.append(blob)
-        size += len(blob)
-    yield group
+    return in_groups(blobs, (len, most_bytes))
 
 
 def unpack(blobs: list[Any], spec: InputTask) -> Rows:
