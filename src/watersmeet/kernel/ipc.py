@@ -21,6 +21,6 @@ def to_ipc(batches: Sequence[pa.RecordBatch]) -> bytes:
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def from_ipc(content: bytes) -> pa.RecordBatch:
+def from_ipc(content: bytes | memoryview) -> pa.RecordBatch:
     """The first batch, without copying it."""
     return pa.ipc.open_stream(content).read_next_batch()
