@@ -68,7 +68,7 @@ atoms = st.one_of(
     places,
     st.sampled_from(SCALARS),
 )
-keys = st.one_of(atoms, st.tuples(atoms, atoms), st.frozensets(st.integers(), max_size=3))
+keys = st.one_of(atoms, st.tuples(atoms, atoms), st.frozensets(st.integers(), max_size=1))
 # Long enough to be written by columns.
 alike = st.one_of(
     st.lists(kind, min_size=8, max_size=10)

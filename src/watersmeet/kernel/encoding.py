@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum
-from watersmeet.kernel.ipc import from_ipc, to_ipc
+from watersmeet.kernel.ipc import UNREADABLE, from_ipc, to_ipc
 from watersmeet.kernel.stored import STORED, builder, unlike_ours
 
 _MAGIC = b"WMSTATE"
@@ -85,7 +85,7 @@ def decode(content: bytes, kind: type = object) -> Any:
         if blob_checksum(memoryview(content)[_START.size :]) != checksum:
             raise ValueError("the checksum is wrong")
         value = _Reader(content).value()
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise DamagedRun(
             "stored state is damaged",
             f"{error or type(error).__name__}.",
@@ -94,21 +94,6 @@ def decode(content: bytes, kind: type = object) -> Any:
     if not isinstance(value, kind):
         raise unlike_ours(f"it holds {type(value).__name__}, not {kind.__name__}")
     return value
-
-
-# What comes of bytes that make no sense.
-_UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    StopIteration,
-    TypeError,
-    ValueError,
-    OSError,
-    struct.error,
-    pa.ArrowException,
-)
 
 
 class _Writer:

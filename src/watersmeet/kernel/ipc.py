@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 import pyarrow as pa
+
+# What comes of bytes that make no sense.
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    StopIteration,
+    TypeError,
+    ValueError,
+    OSError,
+    struct.error,
+    pa.ArrowException,
+)
 
 
 def to_ipc(batches: Sequence[pa.RecordBatch]) -> bytes:
