@@ -21,6 +21,7 @@ from watersmeet.kernel.run import Run, assemble_run
 _MAGIC = b"WMRUN\x00\x00\x02"
 _HEADER = struct.Struct("<8sqq7q")  # magic, rows, keys, then the offset of each section; 0 where it is absent
 _ALIGN = 64
+_HINT = "restore the checkpoint from a copy."
 
 
 def to_blob(run: Run) -> bytes:
@@ -54,10 +55,17 @@ def from_blob(blob: Any) -> Run:
     """Open a blob (bytes or a memory map) without copying it."""
     view = memoryview(blob)
     if len(view) < _HEADER.size:
-        raise DamagedRun("a stored run is cut short", f"it has {len(view)} bytes.")
+        raise DamagedRun("a stored run is cut short", f"it has {len(view)} bytes.", _HINT)
     magic, rows, keys, *sections = _HEADER.unpack_from(view)
     if magic != _MAGIC:
-        raise DamagedRun("a stored run has an unknown header", f"it starts with {bytes(magic)!r}.")
+        raise DamagedRun("a stored run has an unknown header", f"it starts with {bytes(magic)!r}.", _HINT)
+    try:
+        return _opened(view, rows, keys, sections)
+    except (ValueError, StopIteration, pa.ArrowException, OSError) as error:
+        raise DamagedRun("a stored run is damaged", f"{error or type(error).__name__}.", _HINT) from None
+
+
+def _opened(view: memoryview, rows: int, keys: int, sections: list[int]) -> Run:
     hashes_at, starts_at, times_at, ends_at, offsets_at, data_at, rows_at = sections
     key_bytes = None
     if offsets_at:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 import pyarrow as pa
+
+# What comes of bytes that make no sense.
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    StopIteration,
+    TypeError,
+    ValueError,
+    OSError,
+    struct.error,
+    pa.ArrowException,
+)
 
 
 def to_ipc(batches: Sequence[pa.RecordBatch]) -> bytes:
@@ -21,6 +36,6 @@ def to_ipc(batches: Sequence[pa.RecordBatch]) -> bytes:
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def from_ipc(content: bytes) -> pa.RecordBatch:
+def from_ipc(content: bytes | memoryview) -> pa.RecordBatch:
     """The first batch, without copying it."""
     return pa.ipc.open_stream(content).read_next_batch()

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from watersmeet.errors import PredicateFailed
 from watersmeet.kernel.arrays import as_arguments, described
+from watersmeet.kernel.stored import stored_as
 from watersmeet.query.expression import FunctionCall
 from watersmeet.query.function import Function
 
@@ -49,6 +50,7 @@ class PredicateWarning(UserWarning):
     """A function does not keep what was said about it."""
 
 
+@stored_as("asked")
 @dataclass(slots=True)
 class Asked:
     """What is known about a function from asking it.

@@ -21,7 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from watersmeet.kernel.stored import stored_as
 
+
+@stored_as("piece")
 class Piece(NamedTuple):
     """Rows that one slice was given at a time, and the last instant at which one of them is alive."""
 
@@ -30,6 +33,7 @@ class Piece(NamedTuple):
     end: int
 
 
+@stored_as("shares")
 @dataclass(slots=True)
 class Shares:
     """How the rows of one input are spread over the slices.

@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from watersmeet.kernel.stored import stored_as
 
+
+@stored_as("slice")
 class Slice(NamedTuple):
     """The event-time interval ``[number * width, (number + 1) * width)``, microseconds."""
 

@@ -14,8 +14,8 @@ from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import Operator, Plan, Source, operators
 from watersmeet.query import JoinQuery, RowWindow, Unbounded
 
-# Raise it when the layout of runs, the key encoding or the key hash changes.
-FORMAT_VERSION = 1
+# Raise it when the layout of runs, the key encoding, the key hash or the form of the manifest changes.
+FORMAT_VERSION = 2
 
 
 def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str, Any]:

@@ -8,7 +8,6 @@ what the host on Spark does.
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import pyarrow as pa
 import simpy
 
 from watersmeet.cost.site import Constants
+from watersmeet.kernel import encoding
 from watersmeet.kernel.sites.node import Addressed, Node, Outcome
 from watersmeet.kernel.sites.packet import decode, encode, times
 from watersmeet.plan.sites.wiring import Wiring
@@ -240,9 +240,9 @@ class Simulation:
     def _restart(self, outage: Outage) -> Process:
         """Memory is lost; what was saved comes back."""
         yield self._environment.timeout(outage.begin)
-        kept = pickle.dumps(self.nodes[outage.site].save())
+        kept = encoding.encode(self.nodes[outage.site].save())
         fresh = Node(self.wiring, outage.site)
-        fresh.restore(pickle.loads(kept))  # noqa: S301
+        fresh.restore(encoding.decode(kept))
         self.nodes[outage.site] = fresh
         yield self._environment.timeout(outage.end - outage.begin)
         self._catch_up(outage.site)

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from watersmeet.kernel.progressive.history import NEVER
+from watersmeet.kernel.stored import stored_as
 
 
 def _table(partitions: int) -> Any:
     return np.zeros((2, partitions), np.int64)
 
 
+@stored_as("flushes")
 @dataclass(slots=True)
 class FlushLog:
     """How many rows of a partition of one side had left memory at which tick."""
@@ -36,6 +38,7 @@ class FlushLog:
         return np.asarray([0, *self.left])[np.searchsorted(np.asarray(self.ticks, np.int64), ticks)]
 
 
+@stored_as("books")
 @dataclass(slots=True)
 class Books:
     """Counts by side and partition.

@@ -17,6 +17,7 @@ from watersmeet.kernel.progressive.runs import TICKS, RunStore, bytes_in_memory
 from watersmeet.kernel.progressive.store import DiskRun
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows
+from watersmeet.kernel.stored import stored_as
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
@@ -35,6 +36,7 @@ _OPEN_BYTES = 64
 _RESULT_LOOKUPS = 10
 
 
+@stored_as("progress")
 @dataclass
 class Progress:
     """What a bucket remembers between batches, beside its runs.

@@ -23,6 +23,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from watersmeet.kernel.stored import stored_as
+
 # When rows leave that are still in memory.
 NEVER = 1 << 62
 
@@ -38,6 +40,7 @@ class Tagged(Protocol):
 T = TypeVar("T", bound=Tagged)
 
 
+@stored_as("history")
 @dataclass(slots=True)
 class History:
     """What was joined of one partition.

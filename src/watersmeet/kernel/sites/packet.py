@@ -23,6 +23,7 @@ import pyarrow as pa
 from watersmeet.errors import DamagedMessage
 from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
+from watersmeet.kernel.stored import stored_as
 
 TIME, ENDS = "@time", "@end"
 # Of streams whose rows are counted also those come that can never join; this column tells them apart.
@@ -35,6 +36,7 @@ END = 1 << 62
 _HEADER = struct.Struct("<I")
 
 
+@stored_as("packet")
 @dataclass(frozen=True, slots=True)
 class Packet:
     """What travels on one way between two parts.
@@ -139,8 +141,20 @@ def decode(message: bytes) -> list[tuple[str, Packet]]:
                 tables[name] = from_ipc(message[at : at + length])
                 at += length
             found.append((address, Packet(watermark, tables, numbers)))
-    except (ValueError, struct.error, pa.ArrowException, OSError) as error:
-        raise DamagedMessage("a message cannot be read", f"{error}.") from None
+    except (
+        AttributeError,
+        TypeError,
+        ValueError,
+        StopIteration,
+        struct.error,
+        pa.ArrowException,
+        OSError,
+    ) as error:
+        raise DamagedMessage(
+            "a message cannot be read",
+            f"{error or type(error).__name__}.",
+            "restore the mailbox from a copy, or start anew with an empty one.",
+        ) from None
     return found
 
 

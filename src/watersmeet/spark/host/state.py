@@ -10,7 +10,6 @@ map because every state variable costs Spark some milliseconds per task.
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,12 +18,14 @@ import pyarrow as pa
 
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum, to_blob
+from watersmeet.kernel.encoding import decode, encode
 from watersmeet.kernel.judge import Asked
 from watersmeet.kernel.operator import Kernel
 from watersmeet.kernel.progressive.bucket import Progress, ProgressiveBucket
 from watersmeet.kernel.run import Run, replace_columns
 from watersmeet.kernel.shares import Shares
 from watersmeet.kernel.slices import Slice
+from watersmeet.kernel.stored import stored_as
 from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Remembered
 from watersmeet.spark.shelf import Shelf
@@ -33,7 +34,11 @@ KEY_SCHEMA = "id string"
 VALUE_SCHEMA = "blob binary"
 MANIFEST = ("manifest",)
 
+# Its layer knows nothing of how state is written.
+stored_as("paths")(Remembered)
 
+
+@stored_as("run")
 @dataclass
 class RunEntry:
     """One line of the manifest."""
@@ -50,6 +55,7 @@ class RunEntry:
     size: int = 0
 
 
+@stored_as("manifest")
 @dataclass
 class Manifest:
     """What a bucket remembers between batches.
@@ -76,10 +82,6 @@ class Manifest:
     found: dict[str, float] = field(default_factory=dict)
     named: int = 0
 
-    def __setstate__(self, values: dict[str, Any]) -> None:
-        """A manifest may be older than some of its fields."""
-        self.__dict__.update({"shares": {}, "asked": [], "progress": None, "found": {}, "named": 0, **values})
-
 
 class BucketState:
     """Reads and writes the state of one bucket through Spark's state handles."""
@@ -93,11 +95,7 @@ class BucketState:
         # Those that were there before it.
         self._known: set[str] = set()
         stored = blobs.getValue(MANIFEST)
-        self.manifest = (
-            pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
-            if stored is not None
-            else Manifest(identity)
-        )
+        self.manifest: Manifest = Manifest(identity) if stored is None else decode(stored[0], Manifest)
 
     def load(self, join: Kernel | ProgressiveBucket, schemas: list[pa.Schema]) -> None:
         """Give the join its windows; runs are opened when they are first looked into.
@@ -141,7 +139,7 @@ class BucketState:
         self._written = {}
         self.manifest.identity = identity
         self._shelf.keep_only(set(names), all_removed)
-        self._blobs.updateValue(MANIFEST, (pickle.dumps(self.manifest),))
+        self._blobs.updateValue(MANIFEST, (encode(self.manifest),))
 
     def put_away(self, stored: StoredRun, schema: pa.Schema) -> StoredRun:
         """Write a run now instead of at the end of the batch; returns it as one that is in its file only."""

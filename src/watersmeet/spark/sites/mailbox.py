@@ -88,7 +88,10 @@ def unseal(mail: bytes, name: str) -> tuple[Address, bytes]:
         raise _damaged(name, f"it starts with {magic!r}")
     if blob_checksum(content) != checksum:
         raise _damaged(name, "its checksum is wrong")
-    return Address(*json.loads(content[:size])), content[size:]
+    try:
+        return Address(*json.loads(content[:size])), content[size:]
+    except (TypeError, ValueError):
+        raise _damaged(name, "it does not say where it belongs") from None
 
 
 def _damaged(name: str, why: str) -> DamagedMessage:

@@ -7,19 +7,21 @@ has the site in memory; any other reads it from the map.
 
 from __future__ import annotations
 
-import pickle
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from watersmeet.errors import CheckpointMismatch
+from watersmeet.errors import CheckpointMismatch, DamagedRun
+from watersmeet.kernel.encoding import decode, encode
 from watersmeet.kernel.judge import Asked
 from watersmeet.kernel.sites.node import Node
+from watersmeet.kernel.stored import stored_as
 from watersmeet.spark.sites.task import SiteTask
 
 _HEAD = ("head",)
 
 
+@stored_as("link")
 @dataclass
 class LinkTotals:
     """What was sent to another site so far."""
@@ -29,6 +31,7 @@ class LinkTotals:
     bytes: int = 0
 
 
+@stored_as("site books")
 @dataclass
 class Books:
     """What a site remembers beside its parts.
@@ -57,10 +60,6 @@ class Books:
     skipped: int = 0
     asked: dict[str, Asked] = field(default_factory=dict)
 
-    def __setstate__(self, values: dict[str, Any]) -> None:
-        """Books may be older than some of their fields."""
-        self.__dict__.update({"asked": {}, **values})
-
 
 @dataclass
 class Site:
@@ -86,7 +85,7 @@ def load(values: Any, task: SiteTask, name: str) -> Site:
     stored = values.getValue(_HEAD)
     if stored is None:
         return Site(Node(task.wiring, name), Books(task.deployment), {})
-    books: Books = pickle.loads(stored[0])  # noqa: S301 - written by `save`, inside the checkpoint
+    books: Books = decode(stored[0], Books)
     if books.deployment != task.deployment:
         raise CheckpointMismatch(
             f'the checkpoint of site "{name}" was written by another query or plan',
@@ -98,7 +97,7 @@ def load(values: Any, task: SiteTask, name: str) -> Site:
     remembered = _remembered.pop((task.deployment, name), None)
     if remembered is not None and remembered.books.version == books.version:
         return remembered
-    kept = {one: pickle.loads(values.getValue((one,))[0]) for one in books.names}  # noqa: S301
+    kept = {one: _read(values, one) for one in books.names}
     node = Node(task.wiring, name)
     node.restore(kept)
     return Site(node, books, kept)
@@ -109,11 +108,22 @@ def save(values: Any, task: SiteTask, name: str, site: Site) -> None:
     kept = site.node.save()
     for one, value in kept.items():
         if one not in site.kept or site.kept[one] is not value:
-            values.updateValue((one,), (pickle.dumps(value, protocol=5),))
+            values.updateValue((one,), (encode(value),))
     for one in site.kept.keys() - kept.keys():
         values.removeKey((one,))
     site.kept = kept
     site.books.names = tuple(kept)
     site.books.version = uuid.uuid4().hex
-    values.updateValue(_HEAD, (pickle.dumps(site.books),))
+    values.updateValue(_HEAD, (encode(site.books),))
     _remembered[task.deployment, name] = site
+
+
+def _read(values: Any, one: str) -> Any:
+    stored = values.getValue((one,))
+    if stored is None:
+        raise DamagedRun(
+            f'the stored value "{one}" is missing',
+            "the state store lists it and does not have it.",
+            "restore the checkpoint from a copy.",
+        )
+    return decode(stored[0])

@@ -19,7 +19,7 @@ from watersmeet.query.function import Function
 from watersmeet.spark.labels import label_of
 
 # The state of a site is written in this form; changing it needs a new number.
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
