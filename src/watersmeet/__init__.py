@@ -12,7 +12,7 @@ from watersmeet.query.function import predicate
 from watersmeet.query.network import Network, network
 from watersmeet.query.window import UNBOUNDED, rows
 from watersmeet.spark.api import join, sql, stream
-from watersmeet.spark.metrics import metrics
+from watersmeet.spark.host.metrics import metrics
 from watersmeet.spark.query import Query
 from watersmeet.spark.settings import recommended_settings
 from watersmeet.stats import Figure, Frequencies, Statistics

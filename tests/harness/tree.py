@@ -20,12 +20,12 @@ from watersmeet.kernel.operator import Kernel
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.plan import operators
-from watersmeet.spark.output import RESULT_TIME, output_of
-from watersmeet.spark.pack import pack, pack_clock
+from watersmeet.spark.host.output import RESULT_TIME, output_of
+from watersmeet.spark.host.pack import pack, pack_clock
 from watersmeet.spark.prepare import clock_number, source_columns, task_tree
-from watersmeet.spark.processor import Stopwatch, join_blobs, new_join
-from watersmeet.spark.report import METRICS_COLUMN
-from watersmeet.spark.task import JoinTask
+from watersmeet.spark.host.processor import Stopwatch, join_blobs, new_join
+from watersmeet.spark.host.report import METRICS_COLUMN
+from watersmeet.spark.host.task import JoinTask
 
 Blobs = dict[int, dict[int, list[bytes]]]
 

@@ -6,7 +6,7 @@ Would catch: two buckets in one partition while another stays empty, labels that
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from watersmeet.spark.labels import label_of
+from watersmeet.spark.host.labels import label_of
 
 
 def test_sparks_hash_of_a_label_is_its_bucket(spark: SparkSession) -> None:

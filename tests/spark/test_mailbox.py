@@ -12,9 +12,9 @@ import pytest
 from harness.harm import HARMS
 from watersmeet.errors import CheckpointMismatch, DamagedMessage, MailConflict
 from watersmeet.kernel.sites.packet import TIME
-from watersmeet.spark.sites.mail_source import MailReader
-from watersmeet.spark.sites.mailbox import Address, FolderMailbox, seal, unseal
-from watersmeet.spark.sites.pairing import pair
+from watersmeet.spark.mail.source import MailReader
+from watersmeet.spark.mail.mailbox import Address, FolderMailbox, seal, unseal
+from watersmeet.spark.mail.pairing import pair
 from watersmeet.spark.sites.processor import in_order
 
 

@@ -19,7 +19,7 @@ from oracles.reference import Row
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum, to_blob
 from watersmeet.kernel.run import Run, build_run
-from watersmeet.spark.shelf import Shelf
+from watersmeet.spark.host.shelf import Shelf
 
 # A little more than a page, so that cutting it leaves a part of a page mapped.
 ROWS = [Row((f"key {i % 7}",), i, 1000 + i) for i in range(200)]

@@ -21,5 +21,9 @@ def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: C
         layout: The columns of that operator.
         new_id: Names for new runs.
     """
-    kind = WaitingJoin if plan.counted(operator) else MultiwayJoin
-    return kind.from_plan(plan, operator, layout, new_id)
+    return kernel_kind(plan, operator).from_plan(plan, operator, layout, new_id)
+
+
+def kernel_kind(plan: Plan, operator: Operator) -> type[MultiwayJoin] | type[WaitingJoin]:
+    """What runs an operator: rows that live by count wait for the watermark."""
+    return WaitingJoin if plan.counted(operator) else MultiwayJoin

@@ -17,11 +17,11 @@ def main() -> None:
     """Load what every worker needs, then serve as Spark's own daemon does."""
     from pyspark import daemon
 
-    import watersmeet.spark.batch
-    import watersmeet.spark.pack
-    import watersmeet.spark.processor
+    import watersmeet.spark.host.plain
+    import watersmeet.spark.host.pack
+    import watersmeet.spark.host.processor
     import watersmeet.spark.progressive.processor  # noqa: F401
-    from watersmeet.spark.allocator import keep_freed_memory
+    from watersmeet.spark.host.allocator import keep_freed_memory
 
     keep_freed_memory()
     gc.collect()

@@ -1,51 +1,40 @@
-"""From a plan to a DataFrame.
-
-    source -> mapInArrow(pack) -> withWatermark -> union -> groupBy(label)
-           -> transformWithStateInPandas(join) -> observe metrics -> results
-
-The watermark is taken from the packed rows: they carry the newest time among theirs, so Spark looks at a
-few of them instead of every row, and times the guard sets aside never reach it.
+"""From a plan to a DataFrame: one operator of `host.operator` for every operator of the plan.
 
 An operator below another returns its results packed for that one, and is one more part of its union. Both
 see the same watermark in a batch, since a stateful operator hands on the one it was given.
-
-Plain inputs take the same way with `applyInArrow` in place of the stateful operator. Only DataFrame
-methods are used, so a Spark Connect session works like a classic one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, LongType, StructField, StructType, TimestampType
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from watersmeet.errors import InvalidQuery, InvalidStream
-from watersmeet.plan import Plan, Source
+from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_TIME
-from watersmeet.spark.blobs import PACKED_SCHEMA
-from watersmeet.spark.budget import on_executors
-from watersmeet.spark.metrics import observation_name
-from watersmeet.spark.pack import NEWEST, SOURCE_SCHEMA
-from watersmeet.spark.prepare import clock_number, column_named, prepared_sources, task_tree
-from watersmeet.spark.progressive.control import FORMAT, ControlSource
-from watersmeet.spark.report import METRICS_COLUMN, observation
+from watersmeet.spark.host.budget import on_executors
+from watersmeet.spark.host.operator import control_source, joined, packed_clock, packed_source
+from watersmeet.spark.host.task import Task
+from watersmeet.spark.prepare import (
+    believed_time,
+    clock_number,
+    column_named,
+    guarded,
+    prepared_sources,
+    task_tree,
+)
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
-from watersmeet.spark.ship import batch_function, clock_function, pack_function, stateful_processor
-from watersmeet.spark.task import JoinTask
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
-# A query may hold several joins.
-_numbers = count(1)
 # How Spark marks a column with a watermark.
 _WATERMARK = "spark.watermarkDelayMs"
 
@@ -67,47 +56,26 @@ def join_dataframe(plan: Plan, control: Path) -> DataFrame:
     sources = prepared_sources(plan)
     tasks = task_tree(plan, [source.schema for source in sources])
 
-    with_metrics = StructType(
-        [*result_schema(query).fields, StructField(METRICS_COLUMN, ArrayType(LongType()))]
-    )
-
-    def joined(task: JoinTask) -> DataFrame:
-        """The output of an operator, less its metrics, which are observed."""
+    def output(operator: Operator) -> DataFrame:
+        task = tasks[operator]
         packed = [
-            _packed(sources[part.stream], task, number, watermark=streaming and not plan.endless)
+            packed_source(sources[part.stream], task, number)
             if isinstance(part, Source)
-            else joined(tasks[part])
-            for number, part in enumerate(task.operator.inputs)
+            else output(part)
+            for number, part in enumerate(operator.inputs)
         ]
-        own = {part.stream for part in task.operator.inputs if isinstance(part, Source)}
-        packed += [_clock(plan, task, stream) for stream in plan.clocks(task.operator) if stream not in own]
-        if plan.endless and streaming:
-            packed.append(_control(spark, task, control))
-        groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
-        last = task.above is None
-        schema = with_metrics if last else f"{PACKED_SCHEMA}, {METRICS_COLUMN} array<bigint>"
-        if streaming and plan.endless:
-            # Results may be much later than their rows, so no watermark goes with them.
-            output = groups.transformWithStateInPandas(
-                stateful_processor(task, "watersmeet.spark.progressive.processor"), schema, "append", "none"
-            )
-        elif streaming:
-            output = groups.transformWithStateInPandas(
-                stateful_processor(task),
-                schema,
-                "append",
-                "eventtime",
-                eventTimeColumnName=RESULT_TIME if last else "",
-            )
-        else:
-            output = groups.applyInArrow(batch_function(task), schema)
-        names = tuple(spec.name for spec in task.inputs)
-        name = observation_name(next(_numbers), names)
-        functions = tuple(function.text for function in task.functions)
-        observed = output.observe(name, observation(names, functions, plan.buckets))
-        return observed.filter(F.col(METRICS_COLUMN).isNull()).drop(METRICS_COLUMN)
+        own = {part.stream for part in operator.inputs if isinstance(part, Source)}
+        packed += [_clock(plan, operator, task, s) for s in plan.clocks(operator) if s not in own]
+        if streaming and task.kind.hears_silence:
+            assert plan.bounded is not None
+            packed.append(control_source(spark, task, control, plan.bounded.tick_s))
+        return joined(task, packed, result_schema(query) if operator is plan.root else None)
 
-    results = joined(tasks[plan.root])
+    return finished(query, output(plan.root))
+
+
+def finished(query: JoinQuery, results: DataFrame) -> DataFrame:
+    """Results as the user wants them, from one struct per stream: what Spark has to judge, and what is kept."""
     for rest in query.afterwards:
         results = results.filter(F.expr(rest.text))
     return results.select(*result_columns_of(query))
@@ -146,39 +114,12 @@ def _refuse_watermarks(streams: Sequence[Stream]) -> None:
                 )
 
 
-def _control(spark: SparkSession, task: JoinTask, folder: Path) -> DataFrame:
-    """Ticks and end markers for every bucket."""
-    assert task.plan.bounded is not None
-    spark.dataSource.register(ControlSource)
-    options = {
-        "folder": str(folder),
-        "streams": str(len(task.inputs)),
-        "labels": ",".join(map(str, task.labels)),
-        "seconds": str(task.plan.bounded.tick_s),
-    }
-    return spark.readStream.format(FORMAT).options(**options).load()
-
-
-def _packed(source: DataFrame, task: JoinTask, number: int, *, watermark: bool) -> DataFrame:
-    packed = source.mapInArrow(pack_function(task, number), SOURCE_SCHEMA)
-    if watermark:
-        stream = task.inputs[number].stream
-        assert stream is not None
-        # One millisecond more than declared: a row as late as allowed must stay ahead of the watermark.
-        delay_ms = -(-task.plan.query.streams[stream].lateness_us // 1000) + 1
-        packed = packed.withWatermark(NEWEST, f"{delay_ms} milliseconds")
-    # Gone after this, so that Spark does not judge a whole blob late by its newest row.
-    return packed.drop(NEWEST)
-
-
-def _clock(plan: Plan, task: JoinTask, stream: int) -> DataFrame:
-    """The times of a stream that joins further down. Spark reads the source once for both."""
-    number = clock_number(plan, task.operator, stream)
+def _clock(plan: Plan, operator: Operator, task: Task, stream: int) -> DataFrame:
+    number = clock_number(plan, operator, stream)
     assert number is not None
-    time = plan.query.streams[stream].time
-    source: DataFrame = plan.query.streams[stream].source
-    times = source.select(column_named(time))
-    return times.mapInArrow(clock_function(task, number, stream), PACKED_SCHEMA)
+    settings = plan.query.streams[stream]
+    columns = [column_named(settings.time), *[believed_time(settings)] * guarded(plan, settings)]
+    return packed_clock(settings.source.select(*columns), task, number)
 
 
 def result_schema(query: JoinQuery) -> StructType:

@@ -11,7 +11,7 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.measured import Measured, MeasuredFunction, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import operators
 from watersmeet.query.keys import key_names, keys_of
-from watersmeet.spark.metrics import BatchMetrics, metrics
+from watersmeet.spark.host.metrics import BatchMetrics, metrics
 from watersmeet.stats import ABSENT, Figure, Statistics, StreamStatistics
 
 

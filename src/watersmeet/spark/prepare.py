@@ -1,4 +1,4 @@
-"""What goes into packing: the columns each operator needs of each stream, and the tasks that say where.
+"""From a plan to what the workers are told: the columns each operator needs of each stream, and the tasks.
 
 Packing hands whole rows to Python, which ends Spark's own pruning, so streams are filtered and reduced to the
 columns somebody needs before it, and values of key expressions are computed there.
@@ -7,7 +7,7 @@ columns somebody needs before it, and values of key expressions are computed the
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,17 +18,22 @@ from pyspark.sql.types import DataType, StructType
 
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.identity import identity
-from watersmeet.plan.layout import InputLayout, Ref, layouts, value_ref
+from watersmeet.plan.layout import InputLayout, OperatorLayout, Ref, layouts, value_ref
 from watersmeet.plan.plan import operators
-from watersmeet.query import JoinQuery
-from watersmeet.spark.task import Aligned, InputTask, JoinTask, Link
+from watersmeet.query import JoinQuery, Stream
+from watersmeet.query.function import Function
+from watersmeet.spark.buckets import OperatorBuckets, ProgressiveBuckets
+from watersmeet.spark.host.task import Aligned, InputTask, Link, ResultField, ResultRows, Task
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
 def prepared_sources(plan: Plan) -> list[DataFrame]:
-    """Per stream the DataFrame to pack: filtered, with columns c0, c1, ... as `source_columns` lists them."""
+    """Per stream the DataFrame to pack: filtered, with columns c0, c1, ... as `source_columns` lists them.
+
+    Where not every time is believed, a last column says which are.
+    """
     prepared = []
     for number, stream in enumerate(plan.query.streams):
         source: DataFrame = stream.source.alias(stream.name)
@@ -36,8 +41,25 @@ def prepared_sources(plan: Plan) -> list[DataFrame]:
             if condition.stream == number:
                 source = source.filter(F.expr(condition.text))
         columns = [value_column(plan.query, ref) for ref in source_columns(plan, number)]
+        if guarded(plan, stream):
+            columns.append(believed_time(stream))
         prepared.append(source.select(*[column.alias(f"c{i}") for i, column in enumerate(columns)]))
     return prepared
+
+
+def guarded(plan: Plan, stream: Stream) -> bool:
+    """Whether times far ahead are set aside; where no watermark follows the newest time they do no harm."""
+    return stream.max_future is not None and not plan.endless
+
+
+def believed_time(stream: Stream) -> Column:
+    """Whether a time is not too far ahead of the clock.
+
+    The clock is that of the batch, which Spark keeps: a batch that runs again later decides the same.
+    """
+    assert stream.max_future is not None
+    ahead = F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
+    return column_named(stream.time) <= F.current_timestamp() + ahead
 
 
 def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:
@@ -52,7 +74,7 @@ def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:
     return tuple(dict.fromkeys([*layout.stored, *layout.key, time, *_required(plan, stream)]))
 
 
-def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, JoinTask]:
+def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]:
     """The task of every operator.
 
     Args:
@@ -62,13 +84,11 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, JoinT
     query = plan.query
     types: dict[Ref, DataType] = {}
     for stream, schema in enumerate(schemas):
-        for ref, field in zip(source_columns(plan, stream), schema.fields, strict=True):
+        for ref, field in zip(source_columns(plan, stream), schema.fields, strict=False):
             types[ref] = field.dataType
     found = layouts(plan)
-    without_sources = replace(
-        plan, query=replace(query, streams=tuple(replace(stream, source=None) for stream in query.streams))
-    )
-    tasks: dict[Operator, JoinTask] = {}
+    bare = replace(plan, query=without_sources(query))
+    tasks: dict[Operator, Task] = {}
     # From the last operator down, since an operator has to know the one above.
     links: dict[Operator, Link] = {}
     for operator in reversed(operators(plan.root)):
@@ -79,16 +99,84 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, JoinT
         alone = not any(isinstance(part, Source) for part in operator.inputs)
         for number, part in enumerate(operator.inputs):
             if isinstance(part, Operator):
-                links[part] = Link(number, inputs[number], heartbeat=alone)
-        tasks[operator] = JoinTask(
-            without_sources,
-            operator,
-            found[operator],
-            inputs,
-            json.dumps(identity(plan, operator, found[operator])),
-            links.get(operator),
+                links[part] = Link(number, inputs[number], _positions(found[part]), heartbeat=alone)
+        tasks[operator] = Task(
+            identity=json.dumps(identity(plan, operator, found[operator])),
+            maker=_maker(bare, operator, found[operator], inputs),
+            buckets=tuple(map(str, range(plan.buckets))),
+            inputs=inputs,
+            output=links.get(operator) or _result_rows(plan, found[operator], inputs),
+            functions=functions_of(query, operator.conditions),
+            memory=plan.bounded,
         )
     return tasks
+
+
+def without_sources(query: JoinQuery) -> JoinQuery:
+    """The query as plain data."""
+    return replace(query, streams=tuple(replace(stream, source=None) for stream in query.streams))
+
+
+def functions_of(query: JoinQuery, conditions: Iterable[int]) -> tuple[Function, ...]:
+    """The Python functions among some conditions."""
+    found = (query.conditions[number].function for number in conditions)
+    return tuple(function for function in found if function is not None)
+
+
+def _maker(
+    plan: Plan, operator: Operator, layout: OperatorLayout, inputs: tuple[InputTask, ...]
+) -> OperatorBuckets | ProgressiveBuckets:
+    if plan.endless:
+        return ProgressiveBuckets(plan, layout, tuple(spec.kept for spec in inputs))
+    # Of rows that every bucket gets, keys say nothing about a bucket.
+    key_types = tuple(() if spec.replicated else spec.key_types for spec in inputs)
+    return OperatorBuckets(plan, operator, layout, key_types)
+
+
+def _leaving(layout: OperatorLayout) -> dict[Ref, tuple[int, int]]:
+    """Where blocks of results have the columns that leave an operator: the part, and the position there."""
+    return {
+        ref: (part, position)
+        for part, spec in enumerate(layout.inputs)
+        for position, ref in enumerate(ref for ref in spec.stored if ref in layout.output)
+    }
+
+
+def _positions(layout: OperatorLayout) -> tuple[tuple[int, int], ...]:
+    places = _leaving(layout)
+    return tuple(places[ref] for ref in layout.output)
+
+
+def _result_rows(plan: Plan, layout: OperatorLayout, inputs: tuple[InputTask, ...]) -> ResultRows:
+    types = {
+        ref: spec.kept.field(position).type
+        for spec, part in zip(inputs, layout.inputs, strict=True)
+        for position, ref in enumerate(part.stored)
+    }
+    return result_rows(plan.query, types, _leaving(layout), layout.output)
+
+
+def result_rows(
+    query: JoinQuery,
+    types: Mapping[Ref, pa.DataType],
+    places: Mapping[Ref, tuple[int, int]],
+    refs: Sequence[Ref],
+) -> ResultRows:
+    """Results as the user sees them: one struct per stream of which the query keeps something.
+
+    Args:
+        query: What is joined.
+        types: The types of the columns.
+        places: Where blocks of results have them.
+        refs: The columns that are kept.
+    """
+    structs = []
+    for number, stream in enumerate(query.streams):
+        kept = [ref for ref in refs if ref.stream == number]
+        if kept:
+            fields = tuple(ResultField(ref.column, types[ref], *places[ref]) for ref in kept)
+            structs.append((stream.name, fields))
+    return ResultRows(tuple(structs))
 
 
 def _input_task(
@@ -106,24 +194,27 @@ def _input_task(
     key_types = tuple(to_arrow_type(types[ref], timezone="UTC") for ref in layout.key)
     if isinstance(part, Source):
         columns = source_columns(plan, part.stream)
+        stream = plan.query.streams[part.stream]
         return InputTask(
-            plan.input_name(part),
-            kept,
-            tuple(columns.index(ref) for ref in layout.key),
-            columns.index(Ref(part.stream, plan.query.streams[part.stream].time)),
+            name=plan.input_name(part),
+            kept=kept,
+            key=tuple(columns.index(ref) for ref in layout.key),
+            time=columns.index(Ref(part.stream, stream.time)),
+            believed=len(columns) if guarded(plan, stream) else None,
             required=tuple(columns.index(ref) for ref in _required(plan, part.stream)),
             replicated=replicated,
             aligned=aligned,
             stream=part.stream,
+            lateness=stream.lateness_us,
             clock=clock_number(plan, operator, part.stream),
             key_types=key_types,
         )
     columns = tuple(dict.fromkeys([*layout.stored, *layout.key]))
     return InputTask(
-        plan.input_name(part),
-        kept,
-        tuple(columns.index(ref) for ref in layout.key),
-        len(columns),
+        name=plan.input_name(part),
+        kept=kept,
+        key=tuple(columns.index(ref) for ref in layout.key),
+        time=len(columns),
         end=len(columns) + 1,
         replicated=replicated,
         aligned=aligned,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from watersmeet.plan.plan import BETWEEN
-from watersmeet.spark.metrics import StreamMetrics, metrics
+from watersmeet.spark.host.metrics import StreamMetrics, metrics
 
 
 @dataclass(slots=True)

@@ -26,10 +26,10 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
+from watersmeet.spark.host.arrivals import CONTROL
+from watersmeet.spark.host.blobs import PACKED_SCHEMA
+
 FORMAT = "watersmeet-control"
-# The input whose blobs are ticks and end markers.
-CONTROL = -1
-SCHEMA = "label int, input int, blob binary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class ControlSource(DataSource):
 
     def schema(self) -> str:
         """What it gives."""
-        return SCHEMA
+        return PACKED_SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """A reader with these options."""

@@ -1,17 +1,61 @@
-"""Metrics as users read them, from the progress of a running query."""
+"""What is measured in every batch, and how users read it from the progress of a running query.
+
+A metric is a field of one of these classes, with the way in which the reports of all groups become one
+number. Whoever counts it reports it under the name of the field (`rows_0` for input 0); names, sums and
+reading follow from here, see `report`.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import Any
 
 from watersmeet.errors import InvalidProgress
-from watersmeet.spark.report import KEYS, LARGEST, NEWEST, OBSERVED, STATE, SUMS, WORKER, path_of, text_of
+from watersmeet.kernel.numbers import TEXT_WORDS, path_of, text_of
+
+METRICS_COLUMN = "__metrics"
+OBSERVED = "join"
 
 _NAME = re.compile(r"watersmeet (\d+): ")
 _EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+class Fold(Enum):
+    """How the reports of all groups become one number."""
+
+    SUM = "the sum; zero if nobody reports it"
+    STATE = "the sum over all buckets; null if some bucket did not report, or none counts it"
+    MOST = "the largest"
+    LEDGER = "what the ledger says, which is the only one to know it"
+
+
+def _metric(fold: Fold, *, name: str | None = None, read: Any = None) -> Any:
+    """A field that is reported.
+
+    Args:
+        fold: How reports become one number.
+        name: What it is called in reports, where numbers are in another unit.
+        read: How the number becomes what users see.
+    """
+    return field(metadata={"fold": fold, "name": name, "read": read})
+
+
+def _datetime(micros: int | None) -> datetime | None:
+    """None also for a year that Python has no dates for."""
+    try:
+        return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        return None
+
+
+def _timedelta(micros: int | None) -> timedelta | None:
+    try:
+        return None if micros is None else timedelta(microseconds=micros)
+    except OverflowError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,69 +76,135 @@ class HotKey:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamMetrics:
     """One stream in one batch.
 
-    `live`, `state_bytes`, `memory_bytes`, which is what the part of it takes that is open in memory, and
-    `keys`, an estimate of the different keys among the live rows, are None when they were not measured, and
-    `newest`, the newest time the stream has ever sent, when nothing was reported or the year is one Python
-    has no dates for. `largest` is how many of the live rows the bucket has that holds most of them. `paths`
-    are those of its new rows, in the buckets that reported.
+    Attributes:
+        rows: Rows that came; their conditions on this stream alone held.
+        row_bytes: Bytes of those that can join, as they were packed.
+        late: Rows that came too late.
+        null_keys: Rows without a value that has to equal another.
+        null_times: Rows without a time.
+        future_times: Rows dated too far ahead.
+        live: Rows that are stored; None when that was not measured.
+        state_bytes: What they take in the state; None when that was not measured.
+        memory_bytes: What the part of it takes that is open in memory; None when that was not measured.
+        keys: About how many different keys the stored rows have; None when that was not measured.
+        largest: How many of the stored rows the bucket has that holds most of them.
+        newest: The newest time the stream has ever sent; None if there is none yet, or Python has no date for
+            it.
+        behind: How far the watermark of the batch is behind that; None where there is no watermark.
+        paths: The ways its new rows take, in the buckets that reported.
     """
 
-    rows: int
-    late: int
-    null_keys: int
-    null_times: int
-    future_times: int
-    live: int | None
-    state_bytes: int | None
-    memory_bytes: int | None
-    keys: int | None
+    rows: int = _metric(Fold.SUM)
+    row_bytes: int = _metric(Fold.SUM)
+    late: int = _metric(Fold.SUM)
+    null_keys: int = _metric(Fold.SUM)
+    null_times: int = _metric(Fold.SUM)
+    future_times: int = _metric(Fold.SUM)
+    live: int | None = _metric(Fold.STATE)
+    state_bytes: int | None = _metric(Fold.STATE)
+    memory_bytes: int | None = _metric(Fold.STATE)
+    keys: int | None = _metric(Fold.STATE)
+    newest: datetime | None = _metric(Fold.LEDGER, name="newest_us", read=_datetime)
+    behind: timedelta | None = _metric(Fold.LEDGER, name="behind_us", read=_timedelta)
     largest: int | None
-    newest: datetime | None
     paths: tuple[PathUse, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PredicateMetrics:
     """A Python function in one batch.
 
-    `pairs` is how many pairs of rows it was asked about, and `held` for how many it held; `seconds` is what
-    that took on all cores together. A few pairs are asked about twice, and `unlike` are those for which it
-    said something else then, so that results depend on chance.
+    Attributes:
+        pairs: How many pairs of rows it was asked about.
+        held: For how many of them it held.
+        seconds: What that took on all cores together.
+        unlike: A few pairs are asked about twice, and these are those for which it said something else then,
+            so that results depend on chance.
     """
 
-    pairs: int
-    held: int
-    seconds: float
-    unlike: int
+    pairs: int = _metric(Fold.SUM)
+    held: int = _metric(Fold.SUM)
+    seconds: float = _metric(Fold.SUM, name="asked_us", read=lambda micros: micros / 1e6)
+    unlike: int = _metric(Fold.SUM)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchMetrics:
-    """One batch of one join; `name` is the observation's, ``watersmeet <number>: <streams>``.
+    """One batch of one join.
 
-    A join without windows makes `scans` and `merges` of what is on disk while nothing arrives. Where memory
-    is limited, `worker_bytes` is what the largest of the Python workers has of its own.
+    Attributes:
+        name: The name of the observation, ``watersmeet <number>: <streams>``.
+        batch: The number of the batch.
+        results: Results.
+        rows_examined: Candidates that were looked at.
+        lookups: How many times a key was looked for.
+        path_changes: Paths that buckets changed.
+        scans: Scans of what is on disk, made while nothing arrived.
+        merges: Merges of what is on disk, made while nothing arrived.
+        messages: Mail that was sent to other sites.
+        message_bytes: Bytes of that mail, without what the mailbox adds.
+        waiting: Rows that wait for others, or for an answer, at sites; None when that was not measured.
+        worker_bytes: Where memory is limited, what the largest of the Python workers has of its own.
+        rows_examined_per_result: Candidates that were looked at per result.
+        kernel_ms: Time in the join itself, over all buckets.
+        watermark_held_by: The stream the others wait for.
+        hot_keys: Keys with very many rows.
+        streams: By input.
+        predicates: By the text of the function.
     """
 
     name: str
     batch: int
-    results: int
-    rows_examined: int
+    results: int = _metric(Fold.SUM)
+    rows_examined: int = _metric(Fold.SUM)
+    lookups: int = _metric(Fold.SUM)
+    path_changes: int = _metric(Fold.SUM)
+    scans: int = _metric(Fold.SUM)
+    merges: int = _metric(Fold.SUM)
+    messages: int = _metric(Fold.SUM)
+    message_bytes: int = _metric(Fold.SUM)
+    waiting: int | None = _metric(Fold.STATE)
+    worker_bytes: int | None = _metric(Fold.MOST)
     rows_examined_per_result: float | None
-    lookups: int
-    path_changes: int
     kernel_ms: float
-    scans: int
-    merges: int
-    worker_bytes: int | None
     watermark_held_by: str | None
     hot_keys: tuple[HotKey, ...]
     streams: dict[str, StreamMetrics]
     predicates: dict[str, PredicateMetrics]
+
+
+def folded(of: type) -> dict[str, Fold]:
+    """What is reported of a class: by name how reports become one number."""
+    return {_reported_name(one): one.metadata["fold"] for one in fields(of) if "fold" in one.metadata}
+
+
+# What is reported beside the fields: how many buckets did, time in the kernel, who holds the watermark, the
+# hottest key of a bucket (its rows, in which input, of how many rows, its text), and the path of an input.
+EXTRA = (
+    "buckets",
+    "kernel_us",
+    "holder",
+    "hot_rows",
+    "hot_of",
+    "hot_input",
+    *(f"hot_text_{i}" for i in range(TEXT_WORDS)),
+)
+PATH = "path"
+
+
+def metric_names(streams: int, functions: int) -> list[str]:
+    """What the numbers of a report mean, in their order."""
+    of_stream = [*folded(StreamMetrics), PATH]
+    return [
+        *folded(BatchMetrics),
+        *EXTRA,
+        *(f"{name}_{i}" for i in range(streams) for name in of_stream),
+        *(f"{name}_{i}" for i in range(functions) for name in folded(PredicateMetrics)),
+    ]
 
 
 def metrics(progress: Any) -> list[BatchMetrics]:
@@ -122,6 +232,11 @@ def metrics(progress: Any) -> list[BatchMetrics]:
     ]
 
 
+def observation_name(number: int, streams: tuple[str, ...]) -> str:
+    """What the observation of a join is called; numbered, since Spark wants a name of its own for each."""
+    return f"watersmeet {number}: {', '.join(streams)}"
+
+
 def _plain(value: Any) -> Any:
     """Rows as dictionaries. Spark Connect sends a row as its values and their schema, inner rows likewise."""
     if hasattr(value, "asDict"):
@@ -132,15 +247,10 @@ def _plain(value: Any) -> Any:
         return value
     if value.keys() == {"values", "schema"}:
         schema = _plain(value["schema"])
-        fields = schema["fields"] if isinstance(schema, dict) else schema
-        names = [field["name"] if isinstance(field, dict) else field.name for field in fields]
+        fields_ = schema["fields"] if isinstance(schema, dict) else schema
+        names = [field["name"] if isinstance(field, dict) else field.name for field in fields_]
         value = dict(zip(names, value["values"], strict=True))
     return {name: _plain(one) for name, one in value.items()}
-
-
-def observation_name(number: int, streams: tuple[str, ...]) -> str:
-    """What the observation of a join is called; numbered, since Spark wants a name of its own for each."""
-    return f"watersmeet {number}: {', '.join(streams)}"
 
 
 def _number(name: str) -> int:
@@ -149,27 +259,33 @@ def _number(name: str) -> int:
     return int(found[1])
 
 
-def _read(name: str, batch: int, observed: Any) -> BatchMetrics:
-    streams = observed["streams"]
-    names = list(streams)
+def _reported_name(one: Field[Any]) -> str:
+    return one.metadata["name"] or one.name
+
+
+def _fields(of: type, values: dict[str, Any]) -> dict[str, Any]:
+    """The reported fields of a class, as users see them."""
+    found = {}
+    for one in fields(of):
+        if "fold" in one.metadata:
+            value, read = values.get(_reported_name(one)), one.metadata["read"]
+            found[one.name] = value if read is None else read(value)
+    return found
+
+
+def _read(name: str, batch: int, observed: dict[str, Any]) -> BatchMetrics:
+    names = list(observed["streams"])
     return BatchMetrics(
-        name,
-        batch,
-        observed["results"],
-        observed["rows_examined"],
-        observed["rows_examined_per_result"],
-        observed["lookups"],
-        observed["path_changes"],
-        observed["kernel_ms"],
-        observed["scans"],
-        observed["merges"],
-        observed[WORKER],
-        observed["watermark_held_by"],
-        tuple(_read_hot_key(one, names) for one in observed["hot_keys"]),
-        {stream: _read_stream(values, names) for stream, values in streams.items()},
-        {
-            one["text"]: PredicateMetrics(one["pairs"], one["held"], one["asked_us"] / 1e6, one["unlike"])
-            for one in observed["predicates"]
+        name=name,
+        batch=batch,
+        **_fields(BatchMetrics, observed),
+        rows_examined_per_result=observed["rows_examined_per_result"],
+        kernel_ms=observed["kernel_ms"],
+        watermark_held_by=observed["watermark_held_by"],
+        hot_keys=tuple(_read_hot_key(one, names) for one in observed["hot_keys"]),
+        streams={stream: _read_stream(values, names) for stream, values in observed["streams"].items()},
+        predicates={
+            one["text"]: PredicateMetrics(**_fields(PredicateMetrics, one)) for one in observed["predicates"]
         },
     )
 
@@ -179,17 +295,9 @@ def _read_hot_key(values: Any, names: list[str]) -> HotKey:
     return HotKey(names[values["input"]], text_of(values["text"]), values["rows"], share)
 
 
-def _read_stream(values: Any, names: list[str]) -> StreamMetrics:
-    numbers = {name: values[name] for name in (*SUMS, *STATE, KEYS, LARGEST)}
+def _read_stream(values: dict[str, Any], names: list[str]) -> StreamMetrics:
     paths = tuple(
         PathUse(tuple(names[part] for part in path_of(one["path"], len(names))), one["buckets"])
         for one in values["paths"]
     )
-    return StreamMetrics(**numbers, newest=_datetime(values[NEWEST]), paths=paths)
-
-
-def _datetime(micros: int | None) -> datetime | None:
-    try:
-        return None if micros is None else _EPOCH + timedelta(microseconds=micros)
-    except OverflowError:
-        return None
+    return StreamMetrics(**_fields(StreamMetrics, values), largest=values["largest"], paths=paths)

@@ -1,4 +1,7 @@
-"""What an operator returns to Spark: rows for the user, or packed rows for the next operator; and metrics."""
+"""What a group returns to Spark: rows for the user, or packed rows for the next operator; mail; and metrics.
+
+All of it is in one schema: rows of results have neither mail nor metrics, and so on.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,28 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from watersmeet.kernel.bucket import Metrics
 from watersmeet.kernel.results import Results
-from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.query.stream import RESULT_TIME
-from watersmeet.spark.blobs import PackedRows
-from watersmeet.spark.labels import label_of
-from watersmeet.spark.report import METRICS_COLUMN, metric_names
-from watersmeet.spark.task import JoinTask, Link
+from watersmeet.spark.host.blobs import PackedRows
+from watersmeet.spark.host.metrics import METRICS_COLUMN, metric_names
+from watersmeet.spark.host.task import Link, ResultRows, Task
+from watersmeet.spark.mail.mailbox import Address
 
 # Results are returned in frames of about this size where they come in smaller blocks: a frame costs some
 # milliseconds, however small.
 FRAME_BYTES = 1 << 20
 
+MAIL_COLUMN = "__mail"
+_MAIL = pa.struct(
+    [("sender", pa.string()), ("receiver", pa.string()), ("number", pa.int64()), ("body", pa.binary())]
+)
 _TIME = pa.timestamp("us", tz="UTC")
 _METRICS = pa.list_(pa.int64())
 
 
 class Output(Protocol):
-    """Builds the operator's output, all of it in one schema."""
+    """Builds what a group returns."""
 
     def results(self, block: Results) -> pa.RecordBatch:
         """A block of results."""
@@ -32,80 +39,97 @@ class Output(Protocol):
     def heartbeats(self) -> Iterator[pa.RecordBatch]:
         """Signs of life for the next operator, if it depends on this one for them."""
 
-    def metrics(self, values: dict[str, int | None]) -> pa.RecordBatch:
+    def mail(self, address: Address, body: bytes) -> pa.RecordBatch:
+        """One mail."""
+
+    def status(self, sender: str, body: bytes) -> pa.RecordBatch:
+        """What a bucket says of itself, as JSON; with mail, because whoever carries that takes it as well."""
+
+    def metrics(self, values: Metrics) -> pa.RecordBatch:
         """One row of metrics."""
 
 
-def output_of(task: JoinTask) -> Output:
-    """The output of an operator, by where its results go."""
-    return ResultRows(task) if task.above is None else LinkedRows(task, task.above)
+def output_of(task: Task) -> Output:
+    """The output of a task, by where its results go."""
+    return UserRows(task, task.output) if isinstance(task.output, ResultRows) else LinkedRows(task, task.output)
 
 
-class ResultRows:
+class UserRows:
     """Results as the user sees them: a struct per stream, and the result time."""
 
-    def __init__(self, task: JoinTask) -> None:
+    def __init__(self, task: Task, rows: ResultRows) -> None:
         """Work out the schema once."""
-        streams = task.plan.query.streams
-        types = _types(task)
-        # A stream of which the query keeps nothing has no column.
-        self._kept = {
-            stream.name: [ref for ref in task.layout.output if ref.stream == number]
-            for number, stream in enumerate(streams)
-            if any(ref.stream == number for ref in task.layout.output)
-        }
         self._structs = {
-            name: pa.struct([(ref.column, types[ref]) for ref in refs]) for name, refs in self._kept.items()
+            name: (fields, pa.struct([(field.name, field.type) for field in fields]))
+            for name, fields in rows.structs
         }
-        self._layout = task.layout
         self._metric_names = metric_names(len(task.inputs), len(task.functions))
-        self._names = [*self._kept, RESULT_TIME, METRICS_COLUMN]
+        self._has_mail = task.kind.sends_messages
+        self._names = [*self._structs, RESULT_TIME, METRICS_COLUMN, *[MAIL_COLUMN] * self._has_mail]
 
     def results(self, block: Results) -> pa.RecordBatch:
         """A block of results."""
-        arrays = _by_ref(self._layout, block)
         structs = [
-            pa.StructArray.from_arrays([arrays[ref] for ref in refs], fields=list(self._structs[name]))
-            for name, refs in self._kept.items()
+            pa.StructArray.from_arrays(
+                [block.columns[field.part][field.position] for field in fields], fields=list(kind)
+            )
+            for fields, kind in self._structs.values()
         ]
-        times = pa.array(block.times).cast(_TIME)
-        return pa.record_batch([*structs, times, pa.nulls(len(block), _METRICS)], self._names)
+        return self._rows(structs, pa.array(block.times).cast(_TIME))
 
     def heartbeats(self) -> Iterator[pa.RecordBatch]:
         """None: nobody waits for them."""
         return iter(())
 
-    def metrics(self, values: dict[str, int | None]) -> pa.RecordBatch:
+    def mail(self, address: Address, body: bytes) -> pa.RecordBatch:
+        """One mail."""
+        return self._mailed(address.sender, address.receiver, address.number, body)
+
+    def status(self, sender: str, body: bytes) -> pa.RecordBatch:
+        """What a bucket says of itself; it goes to nobody."""
+        return self._mailed(sender, None, None, body)
+
+    def metrics(self, values: Metrics) -> pa.RecordBatch:
         """One row of metrics."""
-        empty = [pa.nulls(1, kind) for kind in self._structs.values()]
-        report = _report(values, self._metric_names)
-        return pa.record_batch([*empty, pa.nulls(1, _TIME), report], self._names)
+        return self._rows(self._empty(), pa.nulls(1, _TIME), metrics=_report(values, self._metric_names))
+
+    def _mailed(
+        self, sender: str, receiver: str | None, number: int | None, body: bytes
+    ) -> pa.RecordBatch:
+        said = {"sender": sender, "receiver": receiver, "number": number, "body": body}
+        return self._rows(self._empty(), pa.nulls(1, _TIME), mail=pa.array([said], _MAIL))
+
+    def _empty(self) -> list[pa.Array]:
+        return [pa.nulls(1, kind) for _, kind in self._structs.values()]
+
+    def _rows(
+        self, structs: list[pa.Array], times: pa.Array, *, metrics: Any = None, mail: Any = None
+    ) -> pa.RecordBatch:
+        columns = [*structs, times, pa.nulls(len(times), _METRICS) if metrics is None else metrics]
+        if self._has_mail:
+            columns.append(pa.nulls(len(times), _MAIL) if mail is None else mail)
+        return pa.record_batch(columns, self._names)
 
 
 class LinkedRows:
     """Results packed for the operator above, in its buckets."""
 
-    def __init__(self, task: JoinTask, above: Link) -> None:
+    def __init__(self, task: Task, above: Link) -> None:
         """Prepare what all blocks share."""
         self._above = above
-        self._layout = task.layout
         self._labels = task.labels
         # Both operators have as many buckets, so the label of the ledger is the same.
-        self._ledger = label_of(task.plan.buckets)
+        self._ledger = task.ledger
         self._metric_names = metric_names(len(task.inputs), len(task.functions))
         self._packed = PackedRows()
 
     def results(self, block: Results) -> pa.RecordBatch:
-        """A block of results: columns of the layout's output, then time and end."""
-        arrays = _by_ref(self._layout, block)
-        columns = [arrays[ref] for ref in self._layout.output]
-        batch = pa.record_batch(
-            [*columns, pa.array(block.times), pa.array(block.ends)],
-            [f"c{i}" for i in range(len(columns))] + ["__start", "__end"],
-        )
+        """A block of results: the columns the operator above needs, then time and end."""
+        columns = [block.columns[part][position] for part, position in self._above.columns]
         spec = self._above.spec
-        names = [*spec.kept.names, *(f"__{i}" for i in range(batch.num_columns - len(spec.kept)))]
-        self._packed.add_rows(self._labels, self._above.number, batch.rename_columns(names), spec)
+        names = [*spec.kept.names, *(f"__{i}" for i in range(len(columns) + 2 - len(spec.kept)))]
+        batch = pa.record_batch([*columns, pa.array(block.times), pa.array(block.ends)], names)
+        self._packed.add_rows(self._labels, self._above.number, batch, spec)
         return self._with_metrics()
 
     def heartbeats(self) -> Iterator[pa.RecordBatch]:
@@ -114,7 +138,15 @@ class LinkedRows:
             self._packed.add_heartbeats([*self._labels, self._ledger], self._above.number)
             yield self._with_metrics()
 
-    def metrics(self, values: dict[str, int | None]) -> pa.RecordBatch:
+    def mail(self, address: Address, body: bytes) -> pa.RecordBatch:
+        """Operators of a tree send none."""
+        raise NotImplementedError
+
+    def status(self, sender: str, body: bytes) -> pa.RecordBatch:
+        """Nor do they say more than their metrics."""
+        raise NotImplementedError
+
+    def metrics(self, values: Metrics) -> pa.RecordBatch:
         """One row of metrics."""
         empty = [pa.nulls(1, kind) for kind in (pa.int32(), pa.int32(), pa.binary())]
         return pa.record_batch(
@@ -126,22 +158,5 @@ class LinkedRows:
         return batch.append_column(METRICS_COLUMN, pa.nulls(batch.num_rows, _METRICS))
 
 
-def _types(task: JoinTask) -> dict[Ref, pa.DataType]:
-    return {
-        ref: spec.kept.field(position).type
-        for spec, layout in zip(task.inputs, task.layout.inputs, strict=True)
-        for position, ref in enumerate(layout.stored)
-    }
-
-
-def _by_ref(layout: OperatorLayout, block: Results) -> dict[Ref, Any]:
-    """The columns of a block by what they are."""
-    found: dict[Ref, Any] = {}
-    for spec, columns in zip(layout.inputs, block.columns, strict=True):
-        leaving = [ref for ref in spec.stored if ref in layout.output]
-        found.update(zip(leaving, columns, strict=True))
-    return found
-
-
-def _report(values: dict[str, int | None], names: list[str]) -> pa.Array:
+def _report(values: Metrics, names: list[str]) -> pa.Array:
     return pa.array([[values.get(name) for name in names]], _METRICS)

@@ -50,6 +50,10 @@ class Report:
         return json.dumps(asdict(self)).encode()
 
 
+# What a report counts.
+COUNTED = ("rows", "row_bytes", "null_times", "future_times", "null_keys")
+
+
 def pack(
     task: Task, number: int, batches: Iterator[pa.RecordBatch], *, heartbeat: bool
 ) -> Iterator[pa.RecordBatch]:
@@ -147,7 +151,8 @@ def _usable(
         if column.null_count:
             keyed = pc.and_(keyed, column.is_valid())
     report.null_keys += pc.sum(good).as_py() - pc.sum(keyed).as_py() if batch.num_rows else 0
-    columns = batch.columns
+    # Whether a time is believed is known now, and need not travel.
+    columns = batch.columns[: spec.believed]
     for position, field in enumerate(spec.kept):
         if columns[position].type != field.type:
             columns[position] = columns[position].cast(field.type)

@@ -3,59 +3,112 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from itertools import count
-from typing import Any
+from pathlib import Path
 
 import pyarrow as pa
 
-from watersmeet.optimize.adapt import Adaptive
-from watersmeet.spark.output import output_of
-from watersmeet.spark.processor import (
-    Stopwatch,
-    bucket_metrics,
-    function_metrics,
-    join_blobs,
-    ledger_metrics,
-    new_join,
-)
-from watersmeet.spark.progressive.bucket import new_bucket
-from watersmeet.spark.progressive.plain import join_all
-from watersmeet.spark.task import JoinTask
-
-_END_OF_TIME = 1 << 62
+from watersmeet.errors import SpillFailed
+from watersmeet.kernel.blob import blob_checksum, to_blob
+from watersmeet.kernel.bucket import END_OF_TIME, Bucket, Outcome
+from watersmeet.kernel.window import StoredRun
+from watersmeet.spark.host.arrivals import Arrivals
+from watersmeet.spark.host.ledger import Ledger
+from watersmeet.spark.host.mail_books import MailBooks
+from watersmeet.spark.host.output import output_of
+from watersmeet.spark.host.processor import Stopwatch, counted_once, function_metrics, worked
+from watersmeet.spark.host.shelf import Shelf, local_folder
+from watersmeet.spark.host.task import Task
 
 
-def join_group(task: JoinTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def join_group(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join the packed rows of one group."""
     output = output_of(task)
-    blobs: dict[int, list[Any]] = {}
-    label = None
-    for batch in batches:
-        for row in range(batch.num_rows):
-            label = batch.column(0)[row].as_py()
-            blob = batch.column(2)[row]
-            if blob.is_valid:
-                blobs.setdefault(batch.column(1)[row].as_py(), []).append(blob.as_buffer())
+    labels: set[int] = set()
+    arrived = Arrivals.of(_rows(batches, labels))
+    label = labels.pop()
     if label == task.ledger:
         yield from output.heartbeats()
-        reports = [json.loads(bytes(blob)) for some in blobs.values() for blob in some]
-        yield output.metrics(ledger_metrics(reports, {}))
+        reports = [json.loads(bytes(blob)) for some in arrived.blobs.values() for blob in some]
+        yield output.metrics(Ledger(task.identity).add(reports))
         return
-    numbers = count()
-    assert label is not None
-    bucket = task.labels.index(label)
-    if task.plan.endless:
-        endless = new_bucket(task, lambda: str(next(numbers)))
-        for block in join_all(task, blobs, endless):
-            yield output.results(block)
-        counts = endless.take_counts()
-        yield output.metrics({**function_metrics(task), "buckets": 1, "results": counts.results})
-        return
-    join = new_join(task, bucket, lambda: str(next(numbers)))
-    if task.plan.adaptive:
-        join.planner = Adaptive.of(task.operator)
+    number = task.labels.index(label)
+    names = count()
+    bucket = task.maker(number, lambda: str(next(names)))
     watch = Stopwatch()
-    for block in join_blobs(task, join, blobs, watch, until=_END_OF_TIME):
-        yield output.results(block)
-    yield output.metrics(bucket_metrics(task, bucket, join, watch) | function_metrics(task))
+    with ExitStack() as at_the_end:
+        if task.memory is not None:
+            bucket.use_files(at_the_end.enter_context(ScratchFiles()))
+        for block in watch.over(_outcome(task, bucket, arrived)):
+            yield output.results(block)  # type: ignore[arg-type] # plain joins send no messages
+    values = counted_once(task, number, bucket.take_metrics()) | function_metrics(task)
+    yield output.metrics(values | {"buckets": 1, "kernel_us": watch.spent_us})
+
+
+def _rows(batches: Iterator[pa.RecordBatch], labels: set[int]) -> Iterator[tuple[int, pa.Buffer | None]]:
+    """Inputs and blobs; the label of the group is noted on the way."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            labels.add(batch.column(0)[row].as_py())
+            blob = batch.column(2)[row]
+            yield batch.column(1)[row].as_py(), blob.as_buffer() if blob.is_valid else None
+
+
+def _outcome(task: Task, bucket: Bucket, arrived: Arrivals) -> Outcome:
+    """All of it as one batch; where memory is limited blob by blob, from each input in turn, as a stream."""
+    ends = set(range(len(task.inputs)))
+    if task.memory is None:
+        yield from worked(task, bucket, replace(arrived, ended=ends), MailBooks(), "")
+    else:
+        while any(arrived.blobs.values()):
+            some = {number: [blobs.pop(0)] for number, blobs in arrived.blobs.items() if blobs}
+            yield from worked(task, bucket, Arrivals(some), MailBooks(), "")
+            yield from bucket.on_batch(0)
+        for number in sorted(ends):
+            yield from bucket.on_end(number)
+    yield from bucket.on_batch(END_OF_TIME)
+
+
+class ScratchFiles:
+    """Files for runs that do not fit in memory, gone at the end."""
+
+    def __enter__(self) -> ScratchFiles:
+        """Make a folder."""
+        parent = local_folder()
+        parent.mkdir(parents=True, exist_ok=True)
+        self._folder = tempfile.TemporaryDirectory(dir=parent)
+        self._shelf = Shelf(Path(self._folder.name), strict=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove it."""
+        self._folder.cleanup()
+
+    def put_away(self, stored: StoredRun, schema: pa.Schema) -> StoredRun:
+        """Write a run; returns it as one that is in its file only."""
+        del schema
+        blob = to_blob(stored.run)
+        self._shelf.put(stored.id, blob)
+        found = partial(self._shelf.get, stored.id, len(blob), blob_checksum(blob), _gone)
+        return replace(stored, open=found)
+
+    def open_runs(self) -> set[str]:
+        """The names of the runs that are open."""
+        return self._shelf.open_runs()
+
+    def close_others(self, names: set[str]) -> None:
+        """Close all runs but some."""
+        self._shelf.close_others(names)
+
+
+def _gone() -> bytes:
+    raise SpillFailed(
+        "rows that were put on disk are damaged or gone",
+        "a local file is not what was written.",
+        "see to it that nobody else writes to Spark's local directories, and run the query again.",
+    )

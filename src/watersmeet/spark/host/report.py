@@ -14,99 +14,27 @@ A key that is alone in its bucket is compared with the keys of the other buckets
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from watersmeet.plan import ProbePath
+from watersmeet.kernel.numbers import TEXT_WORDS
+from watersmeet.spark.host.metrics import (
+    METRICS_COLUMN,
+    OBSERVED,
+    PATH,
+    BatchMetrics,
+    Fold,
+    PredicateMetrics,
+    StreamMetrics,
+    folded,
+    metric_names,
+)
 from watersmeet.stats.key_sample import HOT_TIMES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-METRICS_COLUMN = "__metrics"
-OBSERVED = "join"
-
-TOTALS = ("buckets", "results", "rows_examined", "lookups", "path_changes", "kernel_us", "scans", "merges")
-# The memory of the worker that takes most.
-WORKER = "worker_bytes"
-SUMS = ("rows", "late", "null_keys", "null_times", "future_times")
-STATE = ("live", "state_bytes", "memory_bytes")
-KEYS = "keys"
-NEWEST = "newest_us"
-# The rows of the bucket that holds most.
-LARGEST = "largest"
-# Of every Python function: pairs it was asked about, for how many it held, how long that took, and about how
-# many it said something else when it was asked again.
-FUNCTION = ("pairs", "held", "asked_us", "unlike")
-PATH = "path"
-_PER_STREAM = (*SUMS, *STATE, KEYS, NEWEST, PATH)
-_HOLDER = "holder"
-# The hottest key of a bucket: how many rows it has in which input, of how many, and its text.
-_HOT = ("hot_rows", "hot_of", "hot_input")
-# A text in numbers of eight bytes; the rest of a longer one is cut off.
-_TEXT_WORDS = 8
+# So many hot keys are shown.
 _HOTTEST = 5
-
-# Inputs in a number, four bits each.
-_PATH_BITS = 4
-_LONGEST_PATH = 15
-
-
-def metric_names(streams: int, functions: int) -> list[str]:
-    """What the numbers of a report mean, in their order."""
-    per_stream = [f"{name}_{i}" for i in range(streams) for name in _PER_STREAM]
-    per_function = [f"{name}_{i}" for i in range(functions) for name in FUNCTION]
-    return [
-        *TOTALS,
-        WORKER,
-        *per_stream,
-        *per_function,
-        _HOLDER,
-        *_HOT,
-        *(f"hot_text_{i}" for i in range(_TEXT_WORDS)),
-    ]
-
-
-def path_number(path: ProbePath) -> int | None:
-    """A path as a number; None for one with too many inputs.
-
-    >>> path_of(path_number(ProbePath(0, (2, 1))), 3)
-    (0, 2, 1)
-    """
-    sequence = path.sequence
-    if len(sequence) > _LONGEST_PATH:
-        return None
-    return sum(part << (_PATH_BITS * place) for place, part in enumerate(sequence))
-
-
-def path_of(number: int, inputs: int) -> tuple[int, ...]:
-    """The order of inputs a number stands for."""
-    return tuple((number >> (_PATH_BITS * place)) & ((1 << _PATH_BITS) - 1) for place in range(inputs))
-
-
-def hot_key_numbers(rows: int, of: int, part: int, text: str) -> dict[str, int | None]:
-    """A hot key as it is reported."""
-    # Shown in a line, and told apart from others: no control characters, and no cut that cannot be seen.
-    shown = text if text.isprintable() and text.strip() == text and text else repr(text)
-    data = shown.encode()
-    if len(data) > 8 * _TEXT_WORDS:
-        data = data[: 8 * _TEXT_WORDS - 3].decode(errors="ignore").encode() + "…".encode()
-    data = data.ljust(8 * _TEXT_WORDS, b"\0")
-    words = [int.from_bytes(data[at : at + 8], "little", signed=True) for at in range(0, len(data), 8)]
-    found: dict[str, int | None] = dict(zip(_HOT, (rows, of, part), strict=True))
-    found.update({f"hot_text_{i}": word for i, word in enumerate(words)})
-    return found
-
-
-def text_of(words: Sequence[int]) -> str:
-    """The text some numbers stand for.
-
-    >>> numbers = hot_key_numbers(3, 4, 0, "Zürich")
-    >>> text_of([word for name, word in numbers.items() if name.startswith("hot_text")])
-    'Zürich'
-    """
-    data = b"".join(word.to_bytes(8, "little", signed=True) for word in words)
-    return data.rstrip(b"\0").decode(errors="ignore")
 
 
 def observation(names: tuple[str, ...], functions: tuple[str, ...], buckets: int) -> Column:
@@ -151,35 +79,40 @@ def _summary(
     def total(name: str) -> Column:
         return F.coalesce(reported(name), F.lit(0))
 
-    def of_stream(i: int) -> Column:
-        everywhere = total("buckets") == F.lit(buckets)
-        counts = [total(f"{kind}_{i}").alias(kind) for kind in SUMS]
-        state = [F.when(everywhere, total(f"{kind}_{i}")).alias(kind) for kind in STATE]
-        state.append(F.when(everywhere, reported(f"{KEYS}_{i}")).alias(KEYS))
-        rows = F.transform(reports, lambda report: F.get(report, F.lit(places[f"live_{i}"])))
-        state.append(F.when(everywhere, F.array_max(rows)).alias(LARGEST))
-        paths = F.transform(reports, lambda report: F.get(report, F.lit(places[f"{PATH}_{i}"])))
-        # Only the ledger reports it, so the sum is the value.
-        newest = reported(f"{NEWEST}_{i}").alias(NEWEST)
-        return F.struct(*counts, *state, newest, _counted(paths).alias("paths"))
+    def each(name: str) -> Column:
+        return F.transform(reports, lambda report: F.get(report, F.lit(places[name])))
 
-    holder = F.get(F.array(*[F.lit(name) for name in names]), reported(_HOLDER).cast("int"))
+    everywhere = total("buckets") == F.lit(buckets)
+
+    def fold(fold: Fold, name: str) -> Column:
+        if fold is Fold.SUM:
+            return total(name)
+        if fold is Fold.STATE:
+            return F.when(everywhere, reported(name))
+        # Of what only the ledger reports, the sum is the value.
+        return F.array_max(each(name)) if fold is Fold.MOST else reported(name)
+
+    def all_of(kind: type, number: int | None = None) -> list[Column]:
+        place = "" if number is None else f"_{number}"
+        return [fold(how, name + place).alias(name) for name, how in folded(kind).items()]
+
+    def of_stream(i: int) -> Column:
+        largest = F.when(everywhere, F.array_max(each(f"live_{i}"))).alias("largest")
+        return F.struct(
+            *all_of(StreamMetrics, i), largest, _counted(each(f"{PATH}_{i}")).alias("paths")
+        )
+
+    holder = F.get(F.array(*[F.lit(name) for name in names]), reported("holder").cast("int"))
     return F.struct(
-        total("results").alias("results"),
-        total("rows_examined").alias("rows_examined"),
+        *all_of(BatchMetrics),
         F.try_divide(total("rows_examined"), total("results")).alias("rows_examined_per_result"),
-        total("lookups").alias("lookups"),
-        total("path_changes").alias("path_changes"),
         (total("kernel_us") / F.lit(1000)).alias("kernel_ms"),
-        total("scans").alias("scans"),
-        total("merges").alias("merges"),
-        F.array_max(F.transform(reports, lambda report: F.get(report, F.lit(places[WORKER])))).alias(WORKER),
         holder.alias("watermark_held_by"),
         _hottest(reports, places).alias("hot_keys"),
         F.struct(*[of_stream(i).alias(name) for i, name in enumerate(names)]).alias("streams"),
         F.array(
             *[
-                F.struct(F.lit(text).alias("text"), *[total(f"{name}_{i}").alias(name) for name in FUNCTION])
+                F.struct(F.lit(text).alias("text"), *all_of(PredicateMetrics, i))
                 for i, text in enumerate(functions)
             ]
         ).alias("predicates"),
@@ -209,7 +142,7 @@ def _hottest(reports: Column, places: dict[str, int]) -> Column:
             F.get(report, F.lit(places["hot_rows"])).alias("rows"),
             F.get(report, F.lit(places["hot_of"])).alias("of"),
             F.get(report, F.lit(places["hot_input"])).alias("input"),
-            F.slice(report, places["hot_text_0"] + 1, _TEXT_WORDS).alias("text"),
+            F.slice(report, places["hot_text_0"] + 1, TEXT_WORDS).alias("text"),
         ),
     )
     hot = F.filter(found, lambda one: (one["rows"] < one["of"]) | _stands_out(one, reports, places))
@@ -221,10 +154,10 @@ def _stands_out(alone: Column, reports: Column, places: dict[str, int]) -> Colum
     from pyspark.sql import functions as F
 
     def of_stream(report: Column, name: str) -> Column:
-        return F.get(report, (alone["input"] * len(_PER_STREAM) + places[f"{name}_0"]).cast("int"))
+        return F.get(report, (alone["input"] * len([*folded(StreamMetrics), PATH]) + places[f"{name}_0"]).cast("int"))
 
     averages = F.filter(
-        F.transform(reports, lambda one: F.try_divide(of_stream(one, "live"), of_stream(one, KEYS))),
+        F.transform(reports, lambda one: F.try_divide(of_stream(one, "live"), of_stream(one, "keys"))),
         lambda average: average.isNotNull(),
     )
     lower = F.filter(averages, lambda average: average * HOT_TIMES <= alone["rows"])

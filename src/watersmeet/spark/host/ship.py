@@ -11,8 +11,10 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from watersmeet.spark.state import KEY_SCHEMA, VALUE_SCHEMA
-from watersmeet.spark.task import JoinTask
+from watersmeet.spark.host.state import KEY_SCHEMA, VALUE_SCHEMA
+from watersmeet.spark.host.task import Task
+
+Batches = Iterator[Any]
 
 _DRIVER_HINT = (
     "workers must run an interpreter with the same packages as the driver: set the environment variable "
@@ -41,17 +43,30 @@ def loader() -> Callable[[str], Any]:
     return load
 
 
-def pack_function(task: JoinTask, number: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function for `mapInArrow`."""
+def worker_function(module: str, function: str, *arguments: Any) -> Callable[[Batches], Batches]:
+    """A function for `mapInArrow`, from a module of ours, with these arguments before the batches."""
+    load = loader()
+    pickled = pickle.dumps(arguments)
+
+    def run(batches: Batches) -> Batches:
+        import pickle
+
+        yield from getattr(load(module), function)(*pickle.loads(pickled), batches)  # noqa: S301
+
+    return run
+
+
+def pack_function(task: Task, number: int) -> Callable[[Batches], Batches]:
+    """Packs a source, for `mapInArrow`; one task per batch also sends signs of life."""
     load = loader()
     pickled = pickle.dumps(task)
 
-    def pack_partition(batches: Iterator[Any]) -> Iterator[Any]:
+    def pack_partition(batches: Batches) -> Batches:
         import pickle
 
         from pyspark import TaskContext
 
-        packing = load("watersmeet.spark.pack")
+        packing = load("watersmeet.spark.host.pack")
         context = TaskContext.get()
         first = context is None or context.partitionId() == 0
         yield from packing.pack(pickle.loads(pickled), number, batches, heartbeat=first)  # noqa: S301
@@ -59,22 +74,13 @@ def pack_function(task: JoinTask, number: int) -> Callable[[Iterator[Any]], Iter
     return pack_partition
 
 
-def clock_function(task: JoinTask, number: int, stream: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function for `mapInArrow` that sends the times of a stream only."""
-    load = loader()
-    pickled = pickle.dumps(task)
-
-    def pack_partition(batches: Iterator[Any]) -> Iterator[Any]:
-        import pickle
-
-        packing = load("watersmeet.spark.pack")
-        yield from packing.pack_clock(pickle.loads(pickled), number, stream, batches)  # noqa: S301
-
-    return pack_partition
+def clock_function(task: Task, number: int) -> Callable[[Batches], Batches]:
+    """Sends the times of a stream only, for `mapInArrow`."""
+    return worker_function("watersmeet.spark.host.pack", "pack_clock", task, number)
 
 
-def stateful_processor(task: JoinTask, name: str = "watersmeet.spark.processor") -> Any:
-    """The processor for `transformWithStateInPandas`, from the module of that name."""
+def stateful_processor(task: Task) -> Any:
+    """The processor for `transformWithStateInPandas`."""
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     load = loader()
@@ -92,9 +98,8 @@ def stateful_processor(task: JoinTask, name: str = "watersmeet.spark.processor")
             import pickle
 
             if self.made is None:
-                module = load(name)
-                task = pickle.loads(pickled)  # noqa: S301
-                self.made = module.PROCESSOR(task, self.handle, self.blobs)
+                module = load("watersmeet.spark.host.processor")
+                self.made = module.Processor(pickle.loads(pickled), self.handle, self.blobs)  # noqa: S301
             return self.made
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
@@ -110,7 +115,7 @@ def stateful_processor(task: JoinTask, name: str = "watersmeet.spark.processor")
     return JoinOperator()
 
 
-def batch_function(task: JoinTask) -> Callable[..., Any]:
+def plain_function(task: Task) -> Callable[..., Any]:
     """The function for `applyInArrow`."""
     import pyarrow as pa
 
@@ -120,7 +125,7 @@ def batch_function(task: JoinTask) -> Callable[..., Any]:
     def join_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pickle
 
-        module = load("watersmeet.spark.batch")
+        module = load("watersmeet.spark.host.plain")
         yield from module.join_group(pickle.loads(pickled), batches)  # noqa: S301
 
     # Written out, since Spark chooses the calling convention by the annotations and reads them as objects.

@@ -1,34 +1,40 @@
-"""The durable state of one bucket: a map with a manifest and the blobs it lists.
+"""The durable state of one bucket: a map with a manifest and what it lists.
 
-    "manifest"   identity of the query, the runs of every window, the timer, the probe paths
-    run id       blob
+    "manifest"    identity of the query, the runs of every window, the timer, values of the bucket
+    run name      blob
+    value name    a value that is kept apart
 
 A batch reads the manifest, puts the new blobs, removes the expired ones and writes the manifest, so the
 cost follows the batch. All of it is committed by Spark together with the batch, or not at all. It is one
 map because every state variable costs Spark some milliseconds per task.
+
+A bucket whose values are most of its state has each of them kept apart: what is still the same object as in
+the batch before is in the map already. The worker that ran the batch before has such a bucket in memory; any
+other reads it from the map.
 """
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum, to_blob
+from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.encoding import decode, encode
 from watersmeet.kernel.judge import Asked
-from watersmeet.kernel.operator import Kernel
-from watersmeet.kernel.progressive.bucket import Progress, ProgressiveBucket
 from watersmeet.kernel.run import Run, replace_columns
-from watersmeet.kernel.shares import Shares
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.stored import stored_as
 from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Remembered
-from watersmeet.spark.shelf import Shelf
+from watersmeet.spark.host.mail_books import MailBooks
+from watersmeet.spark.host.shelf import Shelf
+from watersmeet.spark.host.task import Task
 
 KEY_SCHEMA = "id string"
 VALUE_SCHEMA = "blob binary"
@@ -51,8 +57,7 @@ class RunEntry:
     end: int
     length: int
     checksum: int
-    # What it takes in memory; not known of runs that were written before this was.
-    size: int = 0
+    size: int
 
 
 @stored_as("manifest")
@@ -64,23 +69,34 @@ class Manifest:
         identity: Which query it is.
         windows: The runs of every window.
         timer_ms: The timer that is set.
-        paths: How paths came about.
-        shares: Which slice stores which rows, by input.
+        values: What the bucket keeps beside its runs.
+        apart: The names of values that are kept apart.
         asked: What is known about functions from asking them.
-        progress: Where a join without windows stands.
-        found: Combinations that runs lately had a part in per batch, by name, where memory is limited.
+        mail: What was read and sent.
         named: How many names were given to runs.
+        version: Different after every batch, where the bucket stays in memory.
     """
 
     identity: str
     windows: list[list[RunEntry]] = field(default_factory=list)
     timer_ms: int | None = None
-    paths: Remembered | None = None
-    shares: dict[int, Shares] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
     asked: list[Asked] = field(default_factory=list)
-    progress: Progress | None = None
-    found: dict[str, float] = field(default_factory=dict)
+    mail: MailBooks = field(default_factory=MailBooks)
     named: int = 0
+    version: str = ""
+
+
+class _InMemory(NamedTuple):
+    """A bucket as it was after the batch this worker ran last."""
+
+    version: str
+    bucket: Bucket
+    kept: dict[str, Any]
+
+
+_in_memory: dict[tuple[str, str, str], _InMemory] = {}
 
 
 class BucketState:
@@ -94,51 +110,44 @@ class BucketState:
         self._written: dict[str, RunEntry] = {}
         # Those that were there before it.
         self._known: set[str] = set()
+        # Values that are kept apart, as they were before it.
+        self._kept: dict[str, Any] = {}
         stored = blobs.getValue(MANIFEST)
         self.manifest: Manifest = Manifest(identity) if stored is None else decode(stored[0], Manifest)
 
-    def load(self, join: Kernel | ProgressiveBucket, schemas: list[pa.Schema]) -> None:
-        """Give the join its windows; runs are opened when they are first looked into.
+    def bucket(self, task: Task, number: int, query: str) -> Bucket:
+        """The bucket as it was after the last batch.
 
-        `schemas` are those of its inputs.
+        Args:
+            task: The join.
+            number: Which bucket.
+            query: What Spark calls the query.
         """
-        if not self.manifest.windows:
-            self.manifest.windows = [[] for _ in join.windows]
-        self._known = set(self._entries())
-        stored = [pa.schema([]) if number is None else schemas[number] for number in join.stored]
-        for window, entries, schema in zip(join.windows, self.manifest.windows, stored, strict=True):
-            window.runs = [
-                StoredRun(
-                    entry.id,
-                    Slice(entry.width, entry.number),
-                    entry.rows,
-                    entry.earliest,
-                    entry.end,
-                    partial(self._open, entry, schema),
-                    entry.size or entry.length,
-                )
-                for entry in entries
-            ]
+        if task.kind.stays_in_memory:
+            # Taken out while it changes: if this batch fails, it must not be found as it was left.
+            found = _in_memory.pop((query, task.name, task.buckets[number]), None)
+            if found is not None and found.version == self.manifest.version:
+                self._kept = found.kept
+                return found.bucket
+        bucket = task.maker(number, self.new_name)
+        self._open_windows(bucket, [spec.kept for spec in task.inputs])
+        self._kept = {name: self._value(name) for name in self.manifest.apart}
+        bucket.load(self.manifest.values | self._kept)
+        return bucket
 
-    def save(self, join: Kernel | ProgressiveBucket, identity: str) -> None:
+    def save(self, bucket: Bucket, task: Task, number: int, query: str) -> None:
         """Persist what changed."""
-        before = self._entries()
-        all_removed: list[str] = []
-        for window, entries in zip(join.windows, self.manifest.windows, strict=True):
-            added, removed = window.take_changes()
-            gone = set(removed)
-            entries[:] = [entry for entry in entries if entry.id not in gone]
-            # A run may come from another window.
-            entries += [before.get(stored.id) or self._entry(stored) for stored in added]
-            all_removed += removed
-        names = self._entries().keys()
-        # And those that were written and have gone in one batch.
-        all_removed = [name for name in (*all_removed, *self._written) if name not in names]
-        for name in all_removed:
-            self._blobs.removeKey((name,))
-        self._written = {}
-        self.manifest.identity = identity
-        self._shelf.keep_only(set(names), all_removed)
+        self._save_windows(bucket)
+        kept = bucket.save()
+        if task.kind.stays_in_memory:
+            self._save_apart(kept)
+            self.manifest.version = uuid.uuid4().hex
+            _in_memory[query, task.name, task.buckets[number]] = _InMemory(
+                self.manifest.version, bucket, kept
+            )
+        else:
+            self.manifest.values = kept
+        self.manifest.identity = task.identity
         self._blobs.updateValue(MANIFEST, (encode(self.manifest),))
 
     def put_away(self, stored: StoredRun, schema: pa.Schema) -> StoredRun:
@@ -162,18 +171,66 @@ class BucketState:
         """The names of the runs that are open."""
         return self._shelf.open_runs()
 
-    def close(self, names: set[str]) -> None:
-        """Close some runs."""
-        self._shelf.close_others(self._shelf.open_runs() - names)
-
     def close_others(self, names: set[str]) -> None:
         """Close all runs but some."""
         self._shelf.close_others(names)
 
-    def entries(self, join: Kernel | ProgressiveBucket, number: int) -> list[RunEntry]:
+    def entries(self, bucket: Bucket, number: int) -> list[RunEntry]:
         """The lines about the rows of one input."""
-        windows = zip(join.stored, self.manifest.windows, strict=True)
+        windows = zip(bucket.stored, self.manifest.windows, strict=True)
         return [entry for stored, entries in windows if stored == number for entry in entries]
+
+    def _open_windows(self, bucket: Bucket, inputs: list[pa.Schema]) -> None:
+        """Give the bucket its windows; runs are opened when they are first looked into."""
+        if not self.manifest.windows:
+            self.manifest.windows = [[] for _ in bucket.windows]
+        self._known = set(self._entries())
+        more = bucket.run_columns or pa.schema([])
+        for window, number, entries in zip(
+            bucket.windows, bucket.stored, self.manifest.windows, strict=True
+        ):
+            schema = pa.schema([]) if number is None else pa.schema([*inputs[number], *more])
+            window.runs = [
+                StoredRun(
+                    id=entry.id,
+                    slice=Slice(entry.width, entry.number),
+                    rows=entry.rows,
+                    earliest=entry.earliest,
+                    end=entry.end,
+                    open=partial(self._open, entry, schema),
+                    size=entry.size,
+                )
+                for entry in entries
+            ]
+
+    def _save_windows(self, bucket: Bucket) -> None:
+        before = self._entries()
+        all_removed: list[str] = []
+        for window, entries in zip(bucket.windows, self.manifest.windows, strict=True):
+            added, removed = window.take_changes()
+            gone = set(removed)
+            entries[:] = [entry for entry in entries if entry.id not in gone]
+            # A run may come from another window.
+            entries += [before.get(stored.id) or self._entry(stored) for stored in added]
+            all_removed += removed
+        names = self._entries().keys()
+        # And those that were written and have gone in one batch.
+        all_removed = [name for name in (*all_removed, *self._written) if name not in names]
+        for name in all_removed:
+            self._blobs.removeKey((name,))
+        self._written = {}
+        self._shelf.keep_only(set(names), all_removed)
+
+    def _save_apart(self, kept: dict[str, Any]) -> None:
+        for name, value in kept.items():
+            if name not in self._kept or self._kept[name] is not value:
+                self._blobs.updateValue((f"value/{name}",), (encode(value),))
+        for name in self._kept.keys() - kept.keys():
+            self._blobs.removeKey((f"value/{name}",))
+        self.manifest.apart = tuple(kept)
+
+    def _value(self, name: str) -> Any:
+        return decode(self._fetch(f"value/{name}"))
 
     def _entries(self) -> dict[str, RunEntry]:
         return {entry.id: entry for entries in self.manifest.windows for entry in entries}
@@ -186,15 +243,15 @@ class BucketState:
         self._blobs.updateValue((stored.id,), (blob,))
         self._shelf.put(stored.id, blob)
         return RunEntry(
-            stored.id,
-            stored.slice.width,
-            stored.slice.number,
-            stored.rows,
-            stored.earliest,
-            stored.end,
-            len(blob),
-            blob_checksum(blob),
-            stored.size,
+            id=stored.id,
+            width=stored.slice.width,
+            number=stored.slice.number,
+            rows=stored.rows,
+            earliest=stored.earliest,
+            end=stored.end,
+            length=len(blob),
+            checksum=blob_checksum(blob),
+            size=stored.size,
         )
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
@@ -205,7 +262,7 @@ class BucketState:
         found = self._blobs.getValue((name,))
         if found is None:
             raise DamagedRun(
-                f"stored run {name} is missing",
+                f"stored state {name} is missing",
                 "the state store lists it and does not have it.",
                 "restore the checkpoint from a copy.",
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import InvalidQuery, StillRunning
-from watersmeet.spark.progressive.control import Told
+from watersmeet.spark.host.control import Told
 
 _LOOK_EVERY_SECONDS = 0.1
 

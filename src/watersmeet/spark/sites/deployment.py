@@ -20,9 +20,9 @@ from watersmeet.query import JoinQuery, parse_duration
 from watersmeet.spark.dataframe import result_columns_of, result_schema
 from watersmeet.spark.session import SparkFailed, essence
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
-from watersmeet.spark.sites.mail_source import FORMAT, MailSource
-from watersmeet.spark.sites.mailbox import CONTROL, Address, FolderMailbox
-from watersmeet.spark.sites.pairing import pair
+from watersmeet.spark.mail.source import FORMAT, MailSource
+from watersmeet.spark.mail.mailbox import CONTROL, Address, FolderMailbox
+from watersmeet.spark.mail.pairing import pair
 from watersmeet.spark.sites.processor import MAILED, OUTPUT_SCHEMA, RESULTS, STATUS
 from watersmeet.spark.sites.results import POSTED_SCHEMA
 from watersmeet.spark.sites.ship import pack_function, post_function, site_processor, unpack_function

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery
-from watersmeet.spark.metrics import PredicateMetrics
-from watersmeet.spark.sites.task import SiteTask
+from watersmeet.spark.host.metrics import PredicateMetrics
+from watersmeet.spark.mail.mailbox import Mailbox
 
-_FILE = "status.json"
+_NOTE = "status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class LinkStatus:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteStatus:
     """A site after its last batch.
 
@@ -36,8 +34,8 @@ class SiteStatus:
         aside: Rows without a time, or with one too far ahead, by stream.
         results: Results so far.
         sent: What was sent, by receiver.
-        held: Rows in windows.
-        waiting: Rows that wait to be put in order, or for the window they will look into.
+        held: Rows that are kept so that rows to come can meet them, copies included.
+        waiting: Rows that wait: to be put in order, for the window they will look into, for an answer.
         skipped: Mail that had come before and was not read again.
         ended: Whether all streams have ended and all results are out.
         predicates: What every Python function was asked here so far.
@@ -55,47 +53,75 @@ class SiteStatus:
     predicates: dict[str, PredicateMetrics] = field(default_factory=dict)
 
 
-def last_status(task: SiteTask, sites: Iterable[str]) -> dict[str, SiteStatus]:
-    """What some sites reported last, in this life or an earlier one; zeros if they never did."""
-    nothing = {"rows": {}, "late": {}, "aside": {}, "results": 0, "sent": {}}
-    found = {}
-    for site in sites:
-        file = Path(task.mailbox) / site / _FILE
-        said: dict[str, Any] = nothing | {"held": 0, "waiting": 0, "skipped": 0, "ended": False}
-        if file.exists():
-            kept = json.loads(file.read_text())
-            said = kept["said"] if kept["deployment"] == task.deployment else said
-        found[site] = read_status(task.query, task, site, said)
-    return found
+@dataclass
+class StatusBoard:
+    """What the sites of an application reported last.
+
+    Attributes:
+        query: What is joined.
+        wiring: What runs where.
+        deployment: Which query and plan it is.
+        mailbox: Where reports are kept.
+        sites: By site.
+    """
+
+    query: JoinQuery
+    wiring: Wiring
+    deployment: str
+    mailbox: Mailbox
+    sites: dict[str, SiteStatus] = field(default_factory=dict)
+
+    def look_up(self, sites: Iterable[str]) -> None:
+        """What some sites reported last, in this life or an earlier one; zeros if they never did."""
+        for site in sites:
+            said: dict[str, Any] = {}
+            kept = json.loads(self.mailbox.note(site, _NOTE) or "{}")
+            if kept.get("deployment") == self.deployment:
+                said = kept["said"]
+            self.sites[site] = self._read(site, said)
+
+    def report(self, said: dict[str, dict[str, Any]], totals: dict[str, dict[str, int]]) -> None:
+        """Keep what sites say after a batch, and what the ledger says about their streams."""
+        for site, one in said.items():
+            by_stream = {"rows": totals.get("rows", {}), "aside": _added(totals, "null_times", "future_times")}
+            one = self._known(site) | one | {name: found for name, found in by_stream.items() if totals}
+            self.sites[site] = self._read(site, one)
+            self.mailbox.keep_note(
+                site, _NOTE, json.dumps({"deployment": self.deployment, "said": one})
+            )
+
+    def _known(self, site: str) -> dict[str, Any]:
+        """What the ledger said before: it does not speak in every batch."""
+        streams = self.query.names
+        status = self.sites[site]
+        return {
+            "rows": {str(streams.index(name)): count for name, count in status.rows.items()},
+            "aside": {str(streams.index(name)): count for name, count in status.aside.items()},
+        }
+
+    def _read(self, site: str, said: dict[str, Any]) -> SiteStatus:
+        """A report as users read it, with all streams of the site and all sites it may send to."""
+        own = self.wiring.streams_at(site)
+        receivers = [receiver for sender, receiver in self.wiring.links() if sender == site]
+
+        def by_name(what: str) -> dict[str, int]:
+            return {self.query.names[s]: said.get(what, {}).get(str(s), 0) for s in own}
+
+        sent = said.get("sent", {})
+        return SiteStatus(
+            rows=by_name("rows"),
+            late=by_name("late"),
+            aside=by_name("aside"),
+            results=said.get("results", 0),
+            sent={receiver: LinkStatus(**sent.get(receiver, {})) for receiver in receivers},
+            held=said.get("held", 0),
+            waiting=said.get("waiting", 0),
+            skipped=said.get("skipped", 0),
+            ended=said.get("ended", False),
+            predicates={text: PredicateMetrics(**asked) for text, asked in said.get("asked", {}).items()},
+        )
 
 
-def keep_status(task: SiteTask, site: str, said: dict[str, Any]) -> None:
-    """Keep what a site reports."""
-    file = Path(task.mailbox) / site / _FILE
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{uuid.uuid4().hex}")
-    draft.write_text(json.dumps({"deployment": task.deployment, "said": said}))
-    os.replace(draft, file)
-
-
-def read_status(query: JoinQuery, task: SiteTask, site: str, said: dict[str, Any]) -> SiteStatus:
-    """A report as users read it, with all streams of the site and all sites it may send to."""
-    own = task.wiring.streams_at(site)
-    receivers = [receiver for sender, receiver in task.wiring.links() if sender == site]
-
-    def by_name(values: dict[str, int]) -> dict[str, int]:
-        return {query.names[stream]: values.get(str(stream), 0) for stream in own}
-
-    sent = {receiver: LinkStatus(**said["sent"].get(receiver, {})) for receiver in receivers}
-    return SiteStatus(
-        by_name(said["rows"]),
-        by_name(said["late"]),
-        by_name(said["aside"]),
-        said["results"],
-        sent,
-        said["held"],
-        said.get("waiting", 0),
-        said["skipped"],
-        said["ended"],
-        {text: PredicateMetrics(**asked) for text, asked in said.get("asked", {}).items()},
-    )
+def _added(totals: dict[str, dict[str, int]], *kinds: str) -> dict[str, int]:
+    streams = {stream for kind in kinds for stream in totals.get(kind, {})}
+    return {stream: sum(totals.get(kind, {}).get(stream, 0) for kind in kinds) for stream in streams}

@@ -25,7 +25,7 @@ _MAGIC = b"WMAIL\x00\x00\x01"
 _HEADER = struct.Struct("<8sqI")
 _SUFFIX, _REFUSED = ".mail", ".refused"
 # Who ends streams by request of the user.
-CONTROL = "@control"
+CONTROL_SENDER = "@control"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from watersmeet.spark.sites.mailbox import FolderMailbox, Mailbox
+from watersmeet.spark.mail.mailbox import FolderMailbox, Mailbox
 
 FORMAT = "watersmeet-mail"
 MAIL = -1

@@ -1,0 +1,90 @@
+"""The books of a whole join, kept by a group of their own: whose checkpoint it is, and what the sources sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from watersmeet.errors import CheckpointMismatch
+from watersmeet.kernel.bucket import Metrics
+from watersmeet.plan.identity import difference
+from watersmeet.spark.host.pack import COUNTED
+from watersmeet.spark.host.state import MANIFEST
+from watersmeet.spark.host.task import Task
+
+
+@dataclass
+class Ledger:
+    """What is remembered between batches.
+
+    Attributes:
+        identity: Which query it is.
+        newest: Per input the newest time it has ever sent.
+        totals: Per kind of count, and input, how many there were so far.
+    """
+
+    identity: str
+    newest: dict[str, int] = field(default_factory=dict)
+    totals: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, reports: Sequence[dict[str, Any]]) -> Metrics:
+        """Add what the pack tasks of a batch saw; returns the sums of the batch."""
+        values: Metrics = {}
+        for report in reports:
+            number = str(report["input"])
+            for kind in COUNTED:
+                name = f"{kind}_{number}"
+                values[name] = (values.get(name) or 0) + report[kind]
+                of_kind = self.totals.setdefault(kind, {})
+                of_kind[number] = of_kind.get(number, 0) + report[kind]
+            if report["newest"] is not None:
+                self.newest[number] = max(self.newest.get(number, report["newest"]), report["newest"])
+        return values
+
+    def times(self, task: Task, watermark: int | None) -> Metrics:
+        """What is known about time: the newest rows, how far the watermark is behind, and who holds it."""
+        values: Metrics = {f"newest_us_{number}": newest for number, newest in self.newest.items()}
+        if watermark is not None:
+            behind = {number: newest - watermark for number, newest in self.newest.items()}
+            values |= {f"behind_us_{number}": max(0, lag) for number, lag in behind.items()}
+        streams = [i for i, spec in enumerate(task.inputs) if spec.stream is not None]
+        reached = {
+            i: self.newest[str(i)] - task.inputs[i].lateness for i in streams if str(i) in self.newest
+        }
+        # A stream that has sent nothing yet holds the watermark at its start.
+        silent = [i for i in streams if i not in reached]
+        holder = silent[0] if silent else min(reached, key=lambda i: (reached[i], i), default=None)
+        return values | {"holder": holder}
+
+
+def keep_ledger(
+    task: Task, blobs: Any, reports: dict[int, list[Any]], watermark: int | None
+) -> tuple[Ledger, Metrics]:
+    """Check that the checkpoint is ours, and add up what the pack tasks saw.
+
+    Args:
+        task: The join.
+        blobs: The map state of the group.
+        reports: What they sent.
+        watermark: That of the batch; None where there is none.
+    """
+    stored = blobs.getValue(MANIFEST)
+    ledger = Ledger(task.identity) if stored is None else Ledger(**json.loads(stored[0]))
+    refuse_other_query(task, ledger.identity)
+    values = ledger.add([json.loads(blob) for some in reports.values() for blob in some])
+    values |= ledger.times(task, watermark)
+    ledger.identity = task.identity
+    blobs.updateValue(MANIFEST, (json.dumps(vars(ledger)).encode(),))
+    return ledger, values
+
+
+def refuse_other_query(task: Task, stored: str) -> None:
+    """Stop before state of one query is read by another."""
+    if stored != task.identity and (reason := difference(stored, task.identity)):
+        raise CheckpointMismatch(
+            "the checkpoint was written by a different query",
+            f"{reason}.",
+            "start with a new checkpoint location, or restore the query as it was.",
+        )

@@ -1,0 +1,133 @@
+"""The DataFrame that runs a task: sources packed, grouped by bucket, joined by a stateful operator, observed.
+
+    source -> mapInArrow(pack) -> withWatermark -+
+    results of another operator -----------------+-> union -> groupBy(label) -> stateful operator -> observe
+    ticks and end markers, mail -----------------+
+
+The watermark is taken from the packed rows: they carry the newest time among theirs, so Spark looks at a
+few of them instead of every row, and times the guard sets aside never reach it.
+
+Plain inputs take the same way with `applyInArrow` in place of the stateful operator. Only DataFrame
+methods are used, so a Spark Connect session works like a classic one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from watersmeet.query.stream import RESULT_TIME
+from watersmeet.spark.host.blobs import PACKED_SCHEMA
+from watersmeet.spark.host.control import FORMAT, ControlSource
+from watersmeet.spark.host.metrics import METRICS_COLUMN, observation_name
+from watersmeet.spark.host.output import MAIL_COLUMN
+from watersmeet.spark.host.pack import NEWEST, SOURCE_SCHEMA
+from watersmeet.spark.host.report import observation
+from watersmeet.spark.host.ship import clock_function, pack_function, plain_function, stateful_processor
+from watersmeet.spark.host.task import Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# A query may hold several joins.
+_numbers = count(1)
+
+# As in `blobs.PACKED_SCHEMA`, and as in `output`.
+PACKED_COLUMNS = [
+    StructField("label", IntegerType()),
+    StructField("input", IntegerType()),
+    StructField("blob", BinaryType()),
+]
+MAIL_TYPE = StructType(
+    [
+        StructField("sender", StringType()),
+        StructField("receiver", StringType()),
+        StructField("number", LongType()),
+        StructField("body", BinaryType()),
+    ]
+)
+
+
+def joined(
+    task: Task,
+    packed: Sequence[DataFrame],
+    results: StructType | None,
+    *,
+    running: int | None = None,
+) -> DataFrame:
+    """The output of a task: its results, and its mail if it sends any. Metrics are observed.
+
+    Args:
+        task: The join.
+        packed: All that its buckets get.
+        results: The columns of its results; None where they go to another operator.
+        running: How many of its buckets run here; None for all.
+    """
+    groups = reduce(lambda left, right: left.unionAll(right), packed).groupBy("label")
+    schema = _output_schema(task, results)
+    if not packed[0].isStreaming:
+        output = groups.applyInArrow(plain_function(task), schema)
+    elif task.kind.uses_watermark:
+        output = groups.transformWithStateInPandas(
+            stateful_processor(task),
+            schema,
+            "append",
+            "eventtime",
+            eventTimeColumnName="" if results is None else RESULT_TIME,
+        )
+    else:
+        # Results may be much later than their rows, so no watermark goes with them.
+        output = groups.transformWithStateInPandas(stateful_processor(task), schema, "append", "none")
+    names = tuple(spec.name for spec in task.inputs)
+    texts = tuple(function.text for function in task.functions)
+    aggregate = observation(names, texts, len(task.buckets) if running is None else running)
+    observed = output.observe(observation_name(next(_numbers), names), aggregate)
+    return observed.filter(F.col(METRICS_COLUMN).isNull()).drop(METRICS_COLUMN)
+
+
+def _output_schema(task: Task, results: StructType | None) -> StructType:
+    columns = PACKED_COLUMNS if results is None else results.fields
+    mail = [StructField(MAIL_COLUMN, MAIL_TYPE)] if task.kind.sends_messages else []
+    return StructType([*columns, StructField(METRICS_COLUMN, ArrayType(LongType())), *mail])
+
+
+def packed_source(source: DataFrame, task: Task, number: int) -> DataFrame:
+    """The rows of a prepared source, packed for the buckets of an input."""
+    packed = source.mapInArrow(pack_function(task, number), SOURCE_SCHEMA)
+    if source.isStreaming and task.kind.uses_watermark:
+        # One millisecond more than declared: a row as late as allowed must stay ahead of the watermark.
+        delay_ms = -(-task.inputs[number].lateness // 1000) + 1
+        packed = packed.withWatermark(NEWEST, f"{delay_ms} milliseconds")
+    # Gone after this, so that Spark does not judge a whole blob late by its newest row.
+    return packed.drop(NEWEST)
+
+
+def packed_clock(times: DataFrame, task: Task, number: int) -> DataFrame:
+    """The times of a stream that joins further down. Spark reads the source once for both."""
+    return times.mapInArrow(clock_function(task, number), PACKED_SCHEMA)
+
+
+def control_source(spark: SparkSession, task: Task, folder: Path, tick_s: float) -> DataFrame:
+    """Ticks and end markers for every bucket; `folder` is where end markers are left."""
+    spark.dataSource.register(ControlSource)
+    options = {
+        "folder": str(folder),
+        "streams": str(len(task.inputs)),
+        "labels": ",".join(map(str, task.labels)),
+        "seconds": str(tick_s),
+    }
+    return spark.readStream.format(FORMAT).options(**options).load()
