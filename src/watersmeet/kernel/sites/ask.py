@@ -93,6 +93,16 @@ class Asking:
             self.copy.clock.forget(packet.numbers["until"])
 
     @property
+    def rows_held(self) -> int:
+        """The copy of rows that were asked for."""
+        return self.copy.store.rows
+
+    @property
+    def rows_waiting(self) -> int:
+        """Heads whose question is not answered."""
+        return sum(heads.num_rows for heads, _ in self.waiting)
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.done >= END
@@ -151,6 +161,16 @@ class Answering:
         self.window.release(self.name, question.watermark)
         if tables or "gone" in numbers or "answer" in numbers:
             yield "answer", Packet(self.window.watermark, tables, numbers)
+
+    @property
+    def rows_held(self) -> int:
+        """None of its own: they are the window's."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: the heads wait at the near side, here are only their keys."""
+        return 0
 
     @property
     def ended(self) -> bool:

@@ -36,8 +36,8 @@ class SiteStatus:
         aside: Rows without a time, or with one too far ahead, by stream.
         results: Results so far.
         sent: What was sent, by receiver.
-        held: Rows in windows.
-        waiting: Rows that wait to be put in order, or for the window they will look into.
+        held: Rows kept so that rows to come can meet them: in windows, and in copies of those of other sites.
+        waiting: Rows that wait to be put in order, for the window they will look into, or for an answer.
         skipped: Mail that had come before and was not read again.
         ended: Whether all streams have ended and all results are out.
         predicates: What every Python function was asked here so far.
