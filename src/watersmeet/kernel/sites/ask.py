@@ -56,6 +56,8 @@ class Asking:
             else:
                 self.done = packet.watermark
                 yield "out", rows_packet(None, self.done)
+            if self.ended:
+                self.copy.expire(self.done)
             yield "ask", Packet(self.done)
             return
         keys, _ = asked_table(packet.rows, self.step.head_key, bloom=self.bloom)
@@ -73,7 +75,8 @@ class Asking:
         self.done = max(self.done, promise)
         yield "out", rows_packet(results, self.done)
         if self.ended:
-            # No further heads will bring this to the other side.
+            # No further heads will bring this to the other side, and nobody need wait for its answer.
+            self.copy.expire(self.done)
             yield "ask", Packet(self.done)
 
     def _update(self, packet: Packet) -> None:

@@ -138,7 +138,8 @@ class Pulling:
     @property
     def rows_waiting(self) -> int:
         """Heads that wait for changes of the window, or for rows that were asked for."""
-        return self.held.count + sum(rows.num_rows for _, heads in self.asked for rows in heads)
+        asked: int = sum(rows.num_rows for _, heads in self.asked for rows in heads)
+        return self.held.count + asked
 
     @property
     def ended(self) -> bool:
