@@ -98,7 +98,9 @@ def _sink(job: Job, console: Console) -> Endpoint | Callable[[Any, int], None]:
 
 
 def _query(job: Job, spark: Any, site: str | None = None) -> Query:
-    if site is not None and site not in job.sites:
+    # Without sites its windows may lie in slices: of these `deploy` says why none runs alone.
+    slices = job.mailbox is not None and not job.sites
+    if site is not None and site not in job.sites and not slices:
         raise InvalidJob(
             f'there is no site "{site}"',
             f"the streams arrive at {choices(job.sites) or 'no sites at all'}.",

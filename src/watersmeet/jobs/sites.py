@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -72,16 +73,18 @@ def run_sites(
 
 
 def _finishing(deployment: Deployment) -> Callable[[], bool]:
-    """End the streams beside, since it waits; tells whether that is over."""
+    """End the streams beside, since it waits; tells whether that is over, and raises what went wrong."""
+    ended: Future[None] = Future()
 
     def finish() -> None:
-        # What went wrong is asked for afterwards.
-        with contextlib.suppress(Exception):
+        try:
             deployment.finish()
+            ended.set_result(None)
+        except Exception as error:  # noqa: BLE001 - raised where somebody waits for it
+            ended.set_exception(error)
 
-    thread = threading.Thread(target=finish, daemon=True)
-    thread.start()
-    return lambda: not thread.is_alive()
+    threading.Thread(target=finish, daemon=True).start()
+    return lambda: ended.done() and ended.result() is None
 
 
 def _until(

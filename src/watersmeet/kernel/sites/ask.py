@@ -56,6 +56,8 @@ class Asking:
             else:
                 self.done = packet.watermark
                 yield "out", rows_packet(None, self.done)
+            if self.ended:
+                self.copy.expire(self.done)
             yield "ask", Packet(self.done)
             return
         keys, _ = asked_table(packet.rows, self.step.head_key, bloom=self.bloom)
@@ -73,7 +75,8 @@ class Asking:
         self.done = max(self.done, promise)
         yield "out", rows_packet(results, self.done)
         if self.ended:
-            # No further heads will bring this to the other side.
+            # No further heads will bring this to the other side, and nobody need wait for its answer.
+            self.copy.expire(self.done)
             yield "ask", Packet(self.done)
 
     def _update(self, packet: Packet) -> None:
@@ -91,6 +94,16 @@ class Asking:
                 self.copy.store.expire(until)
         if "until" in packet.numbers and self.copy.clock is not None:
             self.copy.clock.forget(packet.numbers["until"])
+
+    @property
+    def rows_held(self) -> int:
+        """The copy of rows that were asked for."""
+        return self.copy.store.rows
+
+    @property
+    def rows_waiting(self) -> int:
+        """Heads whose question is not answered."""
+        return sum(heads.num_rows for heads, _ in self.waiting)
 
     @property
     def ended(self) -> bool:
@@ -151,6 +164,16 @@ class Answering:
         self.window.release(self.name, question.watermark)
         if tables or "gone" in numbers or "answer" in numbers:
             yield "answer", Packet(self.window.watermark, tables, numbers)
+
+    @property
+    def rows_held(self) -> int:
+        """None of its own: they are the window's."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: the heads wait at the near side, here are only their keys."""
+        return 0
 
     @property
     def ended(self) -> bool:

@@ -56,6 +56,16 @@ class Merge:
             yield "out", _usable(rows, promise)
 
     @property
+    def rows_held(self) -> int:
+        """None: what is in order goes on."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """Rows that wait until nothing before them is missing."""
+        return self.held.count
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.sent >= END

@@ -95,6 +95,16 @@ class MJoin:
         return pa.record_batch(columns, names)
 
     @property
+    def rows_held(self) -> int:
+        """The rows of all windows."""
+        return sum(window.rows for window in self.kernel.windows)
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: rows join as they come."""
+        return 0
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.done >= END

@@ -100,16 +100,13 @@ class Node:
 
     @property
     def held(self) -> int:
-        """How many rows the windows hold, copies included."""
-        windows = [part.store.rows for part in self.parts.values() if isinstance(part, Window)]
-        joins = [part.kernel.windows for part in self.parts.values() if isinstance(part, MJoin)]
-        return sum(windows) + sum(window.rows for windows_of in joins for window in windows_of)
+        """How many rows are kept so that rows to come can meet them, copies included."""
+        return sum(part.rows_held for part in self.parts.values())
 
     @property
     def waiting(self) -> int:
-        """How many rows wait to be put in order, or for the window they will look into."""
-        parts = [part for part in self.parts.values() if isinstance(part, Merge | Probe)]
-        return sum(part.held.count for part in parts)
+        """How many rows wait: to be put in order, for the window they will look into, for an answer."""
+        return sum(part.rows_waiting for part in self.parts.values())
 
     def rows_by_stream(self, streams: int) -> list[int]:
         """Rows of every stream that lie in windows here as they came, not in results of several streams."""

@@ -63,6 +63,16 @@ class Offering:
         yield "rows", rows_packet(chosen(heads, met), promise)
 
     @property
+    def rows_held(self) -> int:
+        """None: heads go on, or are dropped."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """Heads whose question is not answered."""
+        return sum(heads.num_rows for heads, _, _ in self.waiting)
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.done >= END
@@ -112,6 +122,16 @@ class Choosing:
         for _, asked, _ in found:
             met[asked] = True
         return Packet(START, {"match": to_table(np.packbits(met))})
+
+    @property
+    def rows_held(self) -> int:
+        """None of its own: they are the window's."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: the heads wait at the near side, here are only their keys."""
+        return 0
 
     @property
     def ended(self) -> bool:

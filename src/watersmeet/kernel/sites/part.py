@@ -23,6 +23,14 @@ class Part(Protocol):
         """Elementary operations done so far: ``probe``, ``insert``, ``expire``, ``hash``."""
 
     @property
+    def rows_held(self) -> int:
+        """Rows kept so that rows to come can meet them, copies included."""
+
+    @property
+    def rows_waiting(self) -> int:
+        """Rows that nothing was done with yet: others have to come, or an answer, before they go on."""
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen: all that it waits for has ended."""
 

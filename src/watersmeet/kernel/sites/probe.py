@@ -49,6 +49,16 @@ class Probe:
             self.window.release(self.name, self.done)
 
     @property
+    def rows_held(self) -> int:
+        """None of its own: they are the window's."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """Heads that wait until the window has got as far."""
+        return self.held.count
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.done >= END

@@ -72,6 +72,7 @@ class Pulling:
         until = min([self.heads, self.current, *waiting])
         if until > self.done or results:
             self.done = max(self.done, until)
+            self.copy.expire(self.done)
             yield "out", rows_packet(pa.concat_batches(results) if results else None, self.done)
         if question or self.done > self.told:
             self.told = self.done
@@ -126,9 +127,19 @@ class Pulling:
         return self._probe(chosen(heads, known[inverse])), question
 
     def _probe(self, heads: pa.RecordBatch) -> list[pa.RecordBatch]:
-        self.copy.expire(self.done)
         found = self.copy.join(self.step, heads)
         return [] if found is None else [found]
+
+    @property
+    def rows_held(self) -> int:
+        """The rows of keys that were pulled."""
+        return self.copy.store.rows
+
+    @property
+    def rows_waiting(self) -> int:
+        """Heads that wait for changes of the window, or for rows that were asked for."""
+        asked: int = sum(rows.num_rows for _, heads in self.asked for rows in heads)
+        return self.held.count + asked
 
     @property
     def ended(self) -> bool:
@@ -175,6 +186,16 @@ class Serving:
             yield "answer", Packet(self.window.watermark, tables, {"answer": 1})
         self.live.release(packet.watermark)
         self.window.release(self.name, packet.watermark)
+
+    @property
+    def rows_held(self) -> int:
+        """None of its own: they are the window's."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: questions are answered at once."""
+        return 0
 
     @property
     def ended(self) -> bool:

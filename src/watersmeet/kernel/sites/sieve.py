@@ -93,6 +93,16 @@ class Sifting:
         return met[inverse]
 
     @property
+    def rows_held(self) -> int:
+        """None: it knows keys, not rows."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """Heads that wait for changes of the window."""
+        return self.held.count
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.done >= END
@@ -147,6 +157,16 @@ class Sifted:
         return Packet(
             packet.watermark, {"filter": to_table(bloom_filter(keys.hashes[first], SLICE_FILTER))}, numbers
         )
+
+    @property
+    def rows_held(self) -> int:
+        """None of its own: they are the window's."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: heads that come are joined at once."""
+        return 0
 
     @property
     def ended(self) -> bool:

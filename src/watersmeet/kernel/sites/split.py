@@ -57,6 +57,16 @@ class Split:
         return self._table
 
     @property
+    def rows_held(self) -> int:
+        """None: all rows go on."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: they go on at once."""
+        return 0
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return self.done >= END

@@ -89,6 +89,16 @@ class Window(LivingRows):
         self.work["expire"] += before - self.store.rows
 
     @property
+    def rows_held(self) -> int:
+        """The rows of the window."""
+        return self.store.rows
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: what comes is stored at once."""
+        return 0
+
+    @property
     def ended(self) -> bool:
         """Whether nothing more can happen."""
         return min(self.watermark, *self.done.values()) >= END

@@ -155,6 +155,11 @@ class Wiring:
         """Every site that has a part, in order."""
         return tuple(sorted({part.site for part in self.parts}))
 
+    @property
+    def sliced(self) -> bool:
+        """Whether windows lie in slices: then all sites have to get the same rows in the same batches."""
+        return any(isinstance(part, WindowSpec) and part.share is not None for part in self.parts)
+
     def site_of(self, name: str) -> str:
         """Where a part is."""
         return next(part.site for part in self.parts if part.name == name)

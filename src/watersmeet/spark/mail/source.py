@@ -1,21 +1,51 @@
-"""The mailbox as a source of Spark: its offsets say what was read, so every mail is read exactly once."""
+"""The mailbox as a source of Spark: its offsets say what was read, so every mail is read exactly once.
+
+    offset    {"": 1700000000000000000, "oslo/tokyo": 41, "oslo/@control": 0}
+
+These are the number of the last mail read, by ``receiver/sender``. The nameless one is the last knock: Spark
+runs a batch only when some source has something new, and a knock is, though it brings nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from watersmeet.spark.mail.mailbox import FolderMailbox, Mailbox
+from watersmeet.spark.mail.mailbox import CONTROL, FolderMailbox, Mailbox
 
 FORMAT = "watersmeet-mail"
 MAIL = -1
 SCHEMA = "label int, input int, sender string, number bigint, blob binary"
 
+_KNOCK = "knock"
 # Mail of one way that is read at a time, so that a long silence is not made up for in one batch.
 _MOST = 64
+
+
+def knock(mailbox: str, sites: Sequence[str]) -> None:
+    """Ask for one more batch of the application that runs some sites."""
+    file = Path(mailbox) / sites[0] / _KNOCK
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+
+
+def read_mail_offset(offset: Any) -> dict[str, int] | None:
+    """An offset as in Spark's progress; None if it is of another source."""
+    try:
+        found = json.loads(offset) if isinstance(offset, str) else offset
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "" in found else None
+
+
+def has_ends(offset: dict[str, int], sites: Iterable[str]) -> bool:
+    """Whether all of some sites have mail that ends their streams."""
+    return all(f"{site}/{CONTROL}" in offset for site in sites)
 
 
 class MailSource(DataSource):
@@ -48,7 +78,7 @@ class Range(InputPartition):
 
 
 class MailReader(DataSourceStreamReader):
-    """Reads mail; an offset is the number of the last mail read, by ``receiver/sender``."""
+    """Reads mail."""
 
     def __init__(self, options: dict[str, str]) -> None:
         """Remember where mail is."""
@@ -75,7 +105,14 @@ class MailReader(DataSourceStreamReader):
                 last = self._mailbox.waiting(site, sender, after, self._deployment)
                 if last > after:
                     found[way] = min(last, after + _MOST)
-        return found
+        if not has_ends(found, self._labels):
+            # Streams end at all sites in one batch: slices must agree which rows came before.
+            found = {way: number for way, number in found.items() if way in start or not _is_end(way)}
+        return found | {"": max(start.get("", 0), self._last_knock())}
+
+    def _last_knock(self) -> int:
+        knocks = [Path(self._folder) / site / _KNOCK for site in self._labels]
+        return max((file.stat().st_mtime_ns for file in knocks if file.exists()), default=0)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One for every way that has mail."""
@@ -109,3 +146,7 @@ class MailReader(DataSourceStreamReader):
             if way:
                 site, sender = way.split("/", 1)
                 self._mailbox.discard(site, sender, until)
+
+
+def _is_end(way: str) -> bool:
+    return way.endswith(f"/{CONTROL}")

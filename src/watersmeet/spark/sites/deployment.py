@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
-import time
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
@@ -14,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from watersmeet.errors import InvalidQuery, choices
+from watersmeet.errors import InvalidQuery, StillRunning, choices
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery, parse_duration
 from watersmeet.spark.dataframe import result_columns_of, result_schema
-from watersmeet.spark.session import SparkFailed, essence
+from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
-from watersmeet.spark.mail.source import FORMAT, MailSource
+from watersmeet.spark.mail.source import FORMAT, MailSource, has_ends, knock, read_mail_offset
 from watersmeet.spark.mail.mailbox import CONTROL, Address, FolderMailbox
-from watersmeet.spark.mail.pairing import pair
+from watersmeet.spark.sites.pairing import pair
 from watersmeet.spark.sites.processor import MAILED, OUTPUT_SCHEMA, RESULTS, STATUS
 from watersmeet.spark.sites.results import POSTED_SCHEMA
 from watersmeet.spark.sites.ship import pack_function, post_function, site_processor, unpack_function
@@ -37,9 +34,6 @@ if TYPE_CHECKING:
 
 # Mail up to this size is fetched together with the books of the batch, larger mail is posted by the workers.
 _SMALL = 1 << 20
-_POLL_SECONDS = 0.05
-# How long sources are waited for that never fall silent.
-_PATIENCE_SECONDS = 60.0
 
 
 @dataclass
@@ -76,57 +70,73 @@ class Deployment:
         """Whether all streams have ended and all results of these sites are out."""
         return all(status.ended for status in self.status.values())
 
-    def finish(self, timeout: float | None = None) -> None:
+    def finish(self, timeout: float | None = None, *, drain: bool = True) -> None:
         """Say that the streams of these sites have ended, and wait until all results are out.
 
-        What the sources have now still counts. A source that never falls silent is ended after a while,
-        half of the timeout or a minute; rows that come later count as late. With sites in other
+        What the sources have now is read first. Should that fail, or take too long, then nothing has ended:
+        call it again, if need be after another start with the same checkpoint. With sites in other
         applications this waits for those too.
 
         Args:
             timeout: Give up after so many seconds.
+            drain: Whether to read first what the sources have. Without it the streams end now, and rows that
+                were not read yet count as late: for sources that never fall silent.
+
+        Raises:
+            watersmeet.spark.session.SparkFailed: The query failed, or was stopped.
+            watersmeet.errors.StillRunning: Not all was read, or not all results are out, in time.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
+        until = deadline(timeout)
         if not self.ended:
-            self._read_what_is_there(_PATIENCE_SECONDS if timeout is None else timeout / 2)
+            if drain:
+                self._read_what_is_there(until)
             mailbox = FolderMailbox(self.task.mailbox)
             for site in self.sites:
                 streams = list(self.task.wiring.streams_at(site))
                 # Always the first and only word of control: said twice, it is read once.
                 address = Address(self.task.deployment, CONTROL, site, 0)
                 mailbox.post(address, json.dumps({"end": streams}).encode())
-        self.wait(None if deadline is None else deadline - time.monotonic())
+        self._wait(until)
 
-    def _read_what_is_there(self, patience: float) -> None:
-        """Let the sources be read up to where they are now; one that never falls silent is not waited for."""
+    def _read_what_is_there(self, until: float | None) -> None:
+        """Let the sources be read up to where they are now."""
+        read = all_read(self.query, lambda offset: read_mail_offset(offset) is None)
+        wait_until(
+            self.query,
+            until,
+            lambda: self._told or read(),
+            StillRunning(
+                "the sources have not been read in time",
+                "nothing has ended, and the query goes on reading.",
+                "give it longer; if the streams never fall silent, finish(drain=False) ends them now.",
+            ),
+            # Without anything new there would be no batch to tell that there is nothing new.
+            ask=lambda: knock(self.task.mailbox, self.sites),
+        )
 
-        def read() -> None:
-            # What went wrong is found by who waits for the end.
-            with contextlib.suppress(Exception):
-                self.query.processAllAvailable()
-
-        thread = threading.Thread(target=read, daemon=True)
-        thread.start()
-        thread.join(patience)
+    @property
+    def _told(self) -> bool:
+        """Whether the streams have ended already, by an earlier call: what comes now is late anyway."""
+        last = self.query.lastProgress
+        read = [] if last is None else [read_mail_offset(source.endOffset) for source in last.sources]
+        return any(mail is not None and has_ends(mail, self.sites) for mail in read)
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until these sites have ended, then stop.
 
         Raises:
             watersmeet.spark.session.SparkFailed: The query failed, or was stopped.
-            TimeoutError: They have not ended in time.
+            watersmeet.errors.StillRunning: They have not ended in time.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not self.ended:
-            if not self.query.isActive:
-                error = self.query.exception()
-                raise SparkFailed(
-                    "the join between sites failed" if error else "the join between sites was stopped",
-                    essence(str(error)) if error else "not all streams have ended.",
-                )
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"the sites {choices(self.sites)} have not ended in {timeout:g} s")
-            time.sleep(_POLL_SECONDS)
+        self._wait(deadline(timeout))
+
+    def _wait(self, until: float | None) -> None:
+        too_late = StillRunning(
+            f"the sites {choices(self.sites)} have not ended in time",
+            "their streams, or those of sites they hear from, go on.",
+            "wait longer, and see to it that all sites run and that finish is called at each.",
+        )
+        wait_until(self.query, until, lambda: self.ended, too_late)
         self.stop()
 
     def stop(self) -> None:
@@ -146,6 +156,12 @@ def deploy(
     trigger: str | None = None,
 ) -> Deployment:
     """Start a join between sites, wired as given; the other arguments are those of `Query.deploy`."""
+    if site is not None and wiring.sliced:
+        raise InvalidQuery(
+            "a slice cannot run in an application of its own",
+            "which slice stores a row depends on the batch it comes in, so all need the same batches.",
+            "leave site= out, or --site in a command: all slices run in one application.",
+        )
     if site is not None and site not in wiring.sites:
         raise InvalidQuery(f'there is no site "{site}"', f"the sites are {choices(wiring.sites)}.")
     here = wiring.sites if site is None else (site,)
