@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import InvalidQuery, StillRunning
+from watersmeet.spark.private import private_folder, put_file
 from watersmeet.spark.progressive.control import Told
 
 _LOOK_EVERY_SECONDS = 0.1
@@ -37,9 +38,9 @@ def finish(
     _wait(running, until, lambda progress: progress.batchId > first and _silent(progress, streams, sources))
     told = next(filter(None, (Told.read(source.endOffset) for source in running.lastProgress.sources)))
     markers = [told.marker(stream) for stream in streams]
-    Path(told.folder).mkdir(parents=True, exist_ok=True)
+    private_folder(Path(told.folder))
     for marker in markers:
-        marker.touch()
+        put_file(marker, b"", durable=False)
     first = _last_batch(running)
     # Should that take too long they stay: the query goes on, and sees them.
     _wait(running, until, lambda progress: progress.batchId > first and _told(progress, streams))

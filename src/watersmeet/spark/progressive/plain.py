@@ -22,9 +22,7 @@ from watersmeet.spark.task import JoinTask
 
 def join_all(task: JoinTask, blobs: dict[int, list[Any]], bucket: ProgressiveBucket) -> Iterator[Results]:
     """Everything a bucket gets, blob by blob from each side in turn, and what is left at the end."""
-    parent = local_folder()
-    parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=parent) as folder:
+    with tempfile.TemporaryDirectory(dir=local_folder()) as folder:
         shelf = Shelf(Path(folder), strict=True)
         bucket.store.put_away = partial(_put_away, shelf)
         bucket.store.close_disk = lambda: shelf.close_others(bucket.resident)

@@ -4,13 +4,14 @@
 
 A sender numbers its mail to each receiver without gaps. What it writes again after a failure is the same
 mail under the same number, so it is written once. A reader takes mail in the order of the numbers and
-removes what it is done with. Another transport needs the methods of `Mailbox` and nothing else.
+removes what it is done with. Mail that counts as sent survives a power loss: file and folder are synced.
+Another transport needs the methods of `Mailbox` and nothing else.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import re
 import struct
 import uuid
 from dataclasses import dataclass
@@ -20,12 +21,14 @@ from typing import Protocol
 from watersmeet.errors import DamagedMessage, MailConflict
 from watersmeet.kernel.blob import blob_checksum
 from watersmeet.kernel.sites.packet import same_packets
+from watersmeet.spark.private import make_folders, put_file, sync_folder
 
 _MAGIC = b"WMAIL\x00\x00\x01"
 _HEADER = struct.Struct("<8sqI")
 _SUFFIX, _REFUSED = ".mail", ".refused"
 # Who ends streams by request of the user.
 CONTROL = "@control"
+_SITE = re.compile(r"@?[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +115,18 @@ class FolderMailbox:
     def post(self, address: Address, body: bytes) -> int:
         """Send mail, once however often it is posted; returns its bytes."""
         mail = seal(address, body)
-        place = self._place(address.receiver, address.sender)
-        place.mkdir(parents=True, exist_ok=True)
+        place = make_folders(self._folder, address.receiver, address.sender)
         file = place / _name(address.number)
         if file.exists():
             self._refuse_other(file, mail, address)
-            return len(mail)
-        # Readers see it whole or not at all.
-        draft = place / f".{uuid.uuid4().hex}"
-        with draft.open("wb") as out:
-            out.write(mail)
-            out.flush()
-            os.fsync(out.fileno())
-        draft.rename(file)
+            # Who wrote it may have been killed before this.
+            sync_folder(place)
+        else:
+            put_file(file, mail)
+        if address.number == 0:
+            # The same of the folders, which are as old as the first mail.
+            for folder in (place.parent, self._folder):
+                sync_folder(folder)
         return len(mail)
 
     def _refuse_other(self, file: Path, mail: bytes, address: Address) -> None:
@@ -151,7 +153,9 @@ class FolderMailbox:
     def senders(self, receiver: str) -> list[str]:
         """Who has sent mail that is still there."""
         place = self._folder / receiver
-        return sorted(entry.name for entry in place.iterdir() if entry.is_dir()) if place.is_dir() else []
+        if not place.is_dir():
+            return []
+        return sorted(one.name for one in place.iterdir() if one.is_dir() and _SITE.fullmatch(one.name))
 
     def waiting(self, receiver: str, sender: str, after: int, deployment: str) -> int:
         """The last number up to which all mail after a number is there; mail of others is set aside."""
@@ -219,6 +223,14 @@ class FolderMailbox:
         return sorted(str(file.relative_to(self._folder)) for file in self._folder.glob(f"*/*/*{_REFUSED}"))
 
     def _place(self, receiver: str, sender: str) -> Path:
+        # Names may come from a checkpoint, and must not lead elsewhere.
+        for name in (receiver, sender):
+            if not _SITE.fullmatch(name):
+                raise DamagedMessage(
+                    "mail is asked for that no site can send",
+                    f"{name!r} is not the name of a site.",
+                    "restore the checkpoint from a copy.",
+                )
         return self._folder / receiver / sender
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from watersmeet.errors import CheckpointMismatch
+from watersmeet.spark.private import make_folders, put_file
 
 _MARK = "watersmeet-mailbox"
 
@@ -46,7 +47,10 @@ def pair(checkpoint: str, mailbox: str, sites: Iterable[str]) -> None:
         )
     word = word or uuid.uuid4().hex
     # Its own mark first: with it, marks that are missing can be made later.
-    for mark in (own, *marks.values()):
+    if not own.exists():
+        own.parent.mkdir(parents=True, exist_ok=True)
+        put_file(own, word.encode())
+    for site, mark in marks.items():
         if not mark.exists():
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.write_text(word)
+            make_folders(Path(mailbox), site)
+            put_file(mark, word.encode())

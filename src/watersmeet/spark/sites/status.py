@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from watersmeet.query import JoinQuery
 from watersmeet.spark.metrics import PredicateMetrics
+from watersmeet.spark.private import make_folders, put_file
 from watersmeet.spark.sites.task import SiteTask
 
 _FILE = "status.json"
@@ -62,7 +62,8 @@ def last_status(task: SiteTask, sites: Iterable[str]) -> dict[str, SiteStatus]:
     for site in sites:
         file = Path(task.mailbox) / site / _FILE
         said: dict[str, Any] = nothing | {"held": 0, "waiting": 0, "skipped": 0, "ended": False}
-        if file.exists():
+        # After a power loss it may be gone or empty.
+        with contextlib.suppress(FileNotFoundError, ValueError):
             kept = json.loads(file.read_text())
             said = kept["said"] if kept["deployment"] == task.deployment else said
         found[site] = read_status(task.query, task, site, said)
@@ -71,11 +72,10 @@ def last_status(task: SiteTask, sites: Iterable[str]) -> dict[str, SiteStatus]:
 
 def keep_status(task: SiteTask, site: str, said: dict[str, Any]) -> None:
     """Keep what a site reports."""
-    file = Path(task.mailbox) / site / _FILE
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{uuid.uuid4().hex}")
-    draft.write_text(json.dumps({"deployment": task.deployment, "said": said}))
-    os.replace(draft, file)
+    place = make_folders(Path(task.mailbox), site)
+    # Every batch writes it anew, so it need not survive a power loss.
+    content = json.dumps({"deployment": task.deployment, "said": said}).encode()
+    put_file(place / _FILE, content, durable=False)
 
 
 def read_status(query: JoinQuery, task: SiteTask, site: str, said: dict[str, Any]) -> SiteStatus:
