@@ -73,6 +73,10 @@ class SpillFailed(WatersmeetError, OSError):
     """Rows that have to leave memory cannot be written."""
 
 
+class UnsafeFolder(WatersmeetError, RuntimeError):
+    """A folder for local files, or for end markers, is open to other users."""
+
+
 class StillRunning(WatersmeetError, TimeoutError):
     """Something was not done in the time it was given."""
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from watersmeet.spark.private import own_name
+
 
 def delete(path: Path) -> None:
     """The file is gone."""
@@ -47,4 +49,4 @@ HARMS = [delete, truncate, empty, damage, damage_in_place]
 def run_files(spark: SparkSession, query_id: str) -> list[Path]:
     """The local files of a query's runs."""
     scratch = Path(spark.conf.get("spark.local.dir"))
-    return [path for path in scratch.glob(f"**/watersmeet/{query_id}/*/*/*") if path.is_file()]
+    return [path for path in scratch.glob(f"**/{own_name()}/{query_id}/*/*/*") if path.is_file()]

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.hashing import checksum
+from watersmeet.kernel.ipc import UNREADABLE
 from watersmeet.kernel.keys import ByteStrings
 from watersmeet.kernel.run import Run, assemble_run
 
@@ -61,7 +62,7 @@ def from_blob(blob: Any) -> Run:
         raise DamagedRun("a stored run has an unknown header", f"it starts with {bytes(magic)!r}.", _HINT)
     try:
         return _opened(view, rows, keys, sections)
-    except (ValueError, StopIteration, pa.ArrowException, OSError) as error:
+    except UNREADABLE as error:
         raise DamagedRun("a stored run is damaged", f"{error or type(error).__name__}.", _HINT) from None
 
 

@@ -8,14 +8,14 @@ whoever can write a checkpoint can spoil it and do no more.
 
 A sequence of many values of one type is written by columns, so that numbers do not pass one by one:
 
-    [(5, 10), (6, 11), ...]   ->   {"columns": [{"int": 0}, {"int": 1}]}     buffers 0 and 1 have the numbers
+    [(5, 300), (6, 400), ...]   ->   {"columns": [{"numbers": 0, "as": "|i1"}, {"numbers": 1, "as": "<i2"}]}
 """
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any
@@ -37,7 +37,8 @@ _ALIGN = 16
 _MANY = 8
 # Numbers, truth values, times and texts of a fixed length; arrays of anything else are refused.
 _ARRAYS = "biufcmMSU"
-_NUMBERS = {int: np.int64, float: np.float64}
+# Numbers in a row take the first of these that has room for all of them.
+_WIDTHS = [np.iinfo(width) for width in ("i1", "<i2", "<i4", "<i8", "<u8")]
 _CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
     "tuple": tuple,
@@ -136,11 +137,11 @@ class _Writer:
         return [self.one(value) for value in values] if found is None else found
 
     def _columns(self, kind: type, values: Collection[Any]) -> Any:
-        if kind in _NUMBERS:
-            try:
-                return {kind.__name__: self._buffer(_raw(np.array(list(values), _NUMBERS[kind])))}
-            except OverflowError:
+        if kind in (int, float):
+            width = "<f8" if kind is float else _width(values)
+            if width is None:
                 return None
+            return {"numbers": self._buffer(_raw(np.array(list(values), width))), "as": width}
         if kind is bytes:
             return {"bytes": self._buffer(b"".join(values)), "sizes": self.many(list(map(len, values)))}
         if kind is tuple:
@@ -162,6 +163,12 @@ class _Writer:
     def _buffer(self, content: Any) -> int:
         self.buffers.append(content)
         return len(self.buffers) - 1
+
+
+def _width(numbers: Collection[int]) -> str | None:
+    """The smallest type that holds some numbers."""
+    least, most = min(numbers), max(numbers)
+    return next((one.dtype.str for one in _WIDTHS if one.min <= least and most <= one.max), None)
 
 
 def _raw(array: Any) -> memoryview:
@@ -207,10 +214,8 @@ class _Reader:
             return bytes(self.buffers[rest[0]])
         if word in ("array", "scalar"):
             dtype, number, *shape = rest
-            if np.dtype(dtype).kind not in _ARRAYS:
-                raise ValueError(f"an array of {dtype} is not stored")
             # A copy, since whoever gets it may change it.
-            array = np.ndarray(shape, dtype, self.buffers[number]).copy()
+            array = self._array(dtype, number, shape).copy()
             return array if word == "array" else array[()]
         if word == "rows":
             rows = from_ipc(self.buffers[rest[0]])
@@ -221,10 +226,8 @@ class _Reader:
     def _many(self, said: Any) -> list[Any]:
         if isinstance(said, list):
             return [self._one(one) for one in said]
-        for kind, dtype in _NUMBERS.items():
-            if kind.__name__ in said:
-                numbers: list[Any] = np.frombuffer(self.buffers[said[kind.__name__]], dtype).tolist()
-                return numbers
+        if "numbers" in said:
+            return self._array(said["as"], said["numbers"], (-1,)).tolist()  # type: ignore[no-any-return]
         if "bytes" in said:
             content = bytes(self.buffers[said["bytes"]])
             ends = list(accumulate(self._many(said["sizes"])))
@@ -233,3 +236,8 @@ class _Reader:
         if "record" not in said:
             return list(rows)
         return list(map(self.builders[said["record"]], rows))
+
+    def _array(self, dtype: str, number: int, shape: Sequence[int]) -> Any:
+        if np.dtype(dtype).kind not in _ARRAYS:
+            raise ValueError(f"an array of {dtype} is not stored")
+        return np.frombuffer(self.buffers[number], dtype).reshape(shape)

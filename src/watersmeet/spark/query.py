@@ -24,6 +24,7 @@ from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery, parse_duration
 from watersmeet.query.duration import parse_seconds
 from watersmeet.query.network import Network, refuse_unfit_network, sites_of
+from watersmeet.spark.private import own_name
 from watersmeet.stats import Statistics
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Query:
     @cached_property
     def control(self) -> Path:
         """The folder in which end markers are left for a running query."""
-        return Path(tempfile.gettempdir()) / "watersmeet" / "control" / uuid.uuid4().hex
+        return Path(tempfile.gettempdir()) / own_name() / uuid.uuid4().hex
 
     @property
     def wiring(self) -> Wiring:

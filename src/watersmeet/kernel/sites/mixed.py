@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 
@@ -133,16 +134,22 @@ class MixedWindow:
 
     def save(self) -> Any:
         """All state."""
-        lists = {serial: tuple(rows) for serial, rows in self.lists.items()}
-        return dict(self.serials), lists, self.numbered
+        # All lists one after the other, so that they are numbers in a row.
+        rows = [row for one in self.lists.values() for row in one]
+        return (
+            dict(self.serials),
+            [(serial, len(one)) for serial, one in self.lists.items()],
+            rows,
+            self.numbered,
+        )
 
     @classmethod
     def restored(cls, kept: Any) -> MixedWindow:
         """Take back the state."""
-        serials, lists, numbered = kept
-        return cls(
-            dict(serials), _turned(serials), {serial: list(rows) for serial, rows in lists.items()}, numbered
-        )
+        serials, sizes, rows, numbered = kept
+        following = iter(rows)
+        lists = {serial: list(islice(following, size)) for serial, size in sizes}
+        return cls(dict(serials), _turned(serials), lists, numbered)
 
 
 def _turned(serials: dict[Hashable, int]) -> dict[int, Hashable]:

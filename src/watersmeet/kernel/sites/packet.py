@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.errors import DamagedMessage
-from watersmeet.kernel.ipc import from_ipc, to_ipc
+from watersmeet.kernel.ipc import UNREADABLE, from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.stored import stored_as
 
@@ -141,15 +141,7 @@ def decode(message: bytes) -> list[tuple[str, Packet]]:
                 tables[name] = from_ipc(message[at : at + length])
                 at += length
             found.append((address, Packet(watermark, tables, numbers)))
-    except (
-        AttributeError,
-        TypeError,
-        ValueError,
-        StopIteration,
-        struct.error,
-        pa.ArrowException,
-        OSError,
-    ) as error:
+    except UNREADABLE as error:
         raise DamagedMessage(
             "a message cannot be read",
             f"{error or type(error).__name__}.",

@@ -9,7 +9,8 @@ tick of the clock has passed, and when somebody has left an end marker in its fo
 These are the time of the last tick, the streams that have ended, a name for the run, and where end markers
 for it are looked for. What has ended stays in the offsets, and so in the checkpoint, whatever becomes of the
 folder. The name is made up when a run begins with nothing; markers carry it, so that none is believed by
-another run of the same query.
+another run of the same query. Nor is one that somebody else may have left: the folder must be closed to all
+other users.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from watersmeet.spark.host.arrivals import CONTROL
 from watersmeet.spark.host.blobs import PACKED_SCHEMA
+from watersmeet.spark.private import believed
 
 FORMAT = "watersmeet-control"
 
@@ -117,7 +119,7 @@ class ControlReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         now = time.time() if self._last is None else self._last
         passed = not 0 <= now - before.at < self._seconds
         told = replace(before, at=now if passed and now != before.at else before.at, folder=self._folder)
-        found = [stream for stream in range(self._streams) if told.marker(stream).exists()]
+        found = [stream for stream in range(self._streams) if believed(told.marker(stream))]
         return replace(told, ended=told.ended.union(found)).offset()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from watersmeet.errors import DamagedRun, SpillFailed
 from watersmeet.kernel.blob import blob_checksum, from_blob
 from watersmeet.kernel.run import Run
+from watersmeet.spark.private import make_folders, own_name, private_folder, put_file
 
 # Files of attempts that failed are nobody's: they go when they are this old and unknown.
 _ORPHAN_SECONDS = 600
@@ -50,7 +51,7 @@ class Shelf:
 
     def get(self, name: str, length: int, checksum: int, fetch: Callable[[], bytes]) -> Run:
         """The run of that name, from memory, from its file, or from `fetch`."""
-        path = self._folder / name
+        path = self._path(name)
         cached = self._open.get(name)
         # Another attempt at a batch may have given the name to other rows.
         if cached is not None and cached.checksum == checksum and cached.is_unchanged():
@@ -71,16 +72,12 @@ class Shelf:
 
     def put(self, name: str, blob: bytes) -> None:
         """Write a blob under a new name, for whichever worker needs it next."""
-        path = self._folder / name
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        path = self._path(name)
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(blob)
-            temporary.rename(path)
+            make_folders(self._folder, durable=False)
+            put_file(path, blob, durable=False)
         except OSError as error:
             # A full or unwritable disk costs speed, not results.
-            with contextlib.suppress(OSError):
-                temporary.unlink()
             if self._strict:
                 raise SpillFailed(
                     "rows that do not fit in memory cannot be written to disk",
@@ -107,10 +104,20 @@ class Shelf:
         self._verified = {name: stamp for name, stamp in self._verified.items() if name in names}
         for name in removed:
             with contextlib.suppress(OSError):
-                (self._folder / name).unlink()
+                self._path(name).unlink()
         if time.monotonic() - self._swept > _SWEEP_EVERY_SECONDS:
             self._swept = time.monotonic()
             self._sweep(names)
+
+    def _path(self, name: str) -> Path:
+        """Where a run lies; the name comes from the state, and must not lead elsewhere."""
+        if not name.isalnum():
+            raise DamagedRun(
+                "a stored run has a name that cannot be one",
+                f"it is {name!r}, and names are letters and digits.",
+                "restore the checkpoint from a copy.",
+            )
+        return self._folder / name
 
     def _sweep(self, names: set[str]) -> None:
         with contextlib.suppress(OSError):
@@ -185,9 +192,17 @@ _shelves: OrderedDict[Path, Shelf] = OrderedDict()
 
 
 def local_folder() -> Path:
-    """Where files may lie on this host: Spark's own scratch directory, which Spark removes at its end."""
+    """Where files may lie on this host: Spark's own scratch directory, which Spark removes at its end.
+
+    Raises:
+        UnsafeFolder: Others could read or change what lies there.
+    """
     root = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or os.environ.get("TMPDIR", "/tmp")  # noqa: S108
-    return Path(root) / "watersmeet"
+    folder = Path(root) / own_name()
+    # Where it cannot be made, nothing can be written, and runs stay in memory.
+    with contextlib.suppress(OSError):
+        private_folder(folder)
+    return folder
 
 
 def shelf_for(query_id: str, join: str, bucket: int, *, strict: bool = False) -> Shelf:

@@ -1,29 +1,25 @@
 """Mail between sites: written whole or not at all, numbered, and read once.
 
-    <mailbox>/<receiver>/<sender>/000000000041.mail
-
 A sender numbers its mail to each receiver without gaps. What it writes again after a failure is the same
 mail under the same number, so it is written once. A reader takes mail in the order of the numbers and
-removes what it is done with. Another transport needs the methods of `Mailbox` and nothing else.
+removes what it is done with. Beside mail a mailbox has notes: what sites report, and what belongs together.
+
+Another transport is a file with the methods of `Mailbox`, and a line in `open_mailbox`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import struct
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from watersmeet.errors import DamagedMessage, MailConflict
+from watersmeet.errors import DamagedMessage, InvalidQuery, choices
 from watersmeet.kernel.blob import blob_checksum
-from watersmeet.kernel.sites.packet import same_packets
 
 _MAGIC = b"WMAIL\x00\x00\x01"
-_HEADER = struct.Struct("<8sqI")
-_SUFFIX, _REFUSED = ".mail", ".refused"
+HEADER = struct.Struct("<8sqI")
 # Who ends streams by request of the user.
 CONTROL_SENDER = "@control"
 
@@ -46,7 +42,15 @@ class Address:
 
 
 class Mailbox(Protocol):
-    """Carries mail between sites."""
+    """Carries mail between sites, and keeps notes about them.
+
+    Attributes:
+        address: By what others open the same mailbox.
+    """
+
+    @property
+    def address(self) -> str:
+        """By what others open the same mailbox."""
 
     def post(self, address: Address, body: bytes) -> int:
         """Send mail, once however often it is posted; returns its bytes."""
@@ -66,12 +70,39 @@ class Mailbox(Protocol):
     def refused(self) -> list[str]:
         """Mail of other deployments that was set aside, by name."""
 
+    def note(self, site: str, name: str) -> str | None:
+        """What was noted about a site; None if nothing was."""
+
+    def keep_note(self, site: str, name: str, text: str) -> None:
+        """Note something about a site, in place of what was noted under that name before."""
+
+
+def open_mailbox(address: str | Path) -> Mailbox:
+    """The mailbox of an address: a folder, or with ``://`` in it another transport.
+
+    Raises:
+        InvalidQuery: There is no such transport, or it cannot be a mailbox.
+    """
+    from watersmeet.spark.mail.folder import FolderMailbox
+
+    transports = {"file": FolderMailbox}
+    scheme, there, rest = str(address).partition("://")
+    if not there:
+        return FolderMailbox(str(address))
+    if scheme not in transports:
+        raise InvalidQuery(
+            f'mail cannot be sent by "{scheme}"',
+            f"the mailbox is {address}.",
+            f"give a folder that is mounted at all sites, or an address that starts with {choices(transports)}.",
+        )
+    return transports[scheme](rest)
+
 
 def seal(address: Address, body: bytes) -> bytes:
     """A mail as it is written."""
     said = json.dumps([address.deployment, address.sender, address.receiver, address.number]).encode()
     content = said + body
-    return _HEADER.pack(_MAGIC, blob_checksum(content), len(said)) + content
+    return HEADER.pack(_MAGIC, blob_checksum(content), len(said)) + content
 
 
 def unseal(mail: bytes, name: str) -> tuple[Address, bytes]:
@@ -80,156 +111,24 @@ def unseal(mail: bytes, name: str) -> tuple[Address, bytes]:
     Raises:
         DamagedMessage: It is not as it was written.
     """
-    if len(mail) < _HEADER.size:
-        raise _damaged(name, f"it has {len(mail)} bytes")
-    magic, checksum, size = _HEADER.unpack_from(mail)
-    content = mail[_HEADER.size :]
+    if len(mail) < HEADER.size:
+        raise damaged(name, f"it has {len(mail)} bytes")
+    magic, checksum, size = HEADER.unpack_from(mail)
+    content = mail[HEADER.size :]
     if magic != _MAGIC:
-        raise _damaged(name, f"it starts with {magic!r}")
+        raise damaged(name, f"it starts with {magic!r}")
     if blob_checksum(content) != checksum:
-        raise _damaged(name, "its checksum is wrong")
+        raise damaged(name, "its checksum is wrong")
     try:
         return Address(*json.loads(content[:size])), content[size:]
     except (TypeError, ValueError):
-        raise _damaged(name, "it does not say where it belongs") from None
+        raise damaged(name, "it does not say where it belongs") from None
 
 
-def _damaged(name: str, why: str) -> DamagedMessage:
+def damaged(name: str, why: str) -> DamagedMessage:
+    """What is raised for a mail that is not as it was written."""
     return DamagedMessage(
         f"the mail {name} is damaged",
         f"{why}. Nothing after it was read, and nothing is lost.",
         "restore the file from a copy and start again; without one, start anew with an empty mailbox.",
     )
-
-
-class FolderMailbox:
-    """A folder that all sites can reach."""
-
-    def __init__(self, folder: str) -> None:
-        """The folder need not exist yet."""
-        self._folder = Path(folder)
-
-    def post(self, address: Address, body: bytes) -> int:
-        """Send mail, once however often it is posted; returns its bytes."""
-        mail = seal(address, body)
-        place = self._place(address.receiver, address.sender)
-        place.mkdir(parents=True, exist_ok=True)
-        file = place / _name(address.number)
-        if file.exists():
-            self._refuse_other(file, mail, address)
-            return len(mail)
-        # Readers see it whole or not at all.
-        draft = place / f".{uuid.uuid4().hex}"
-        with draft.open("wb") as out:
-            out.write(mail)
-            out.flush()
-            os.fsync(out.fileno())
-        draft.rename(file)
-        return len(mail)
-
-    def _refuse_other(self, file: Path, mail: bytes, address: Address) -> None:
-        there = file.read_bytes()
-        if there == mail:
-            return
-        try:
-            known, body = unseal(there, str(file))
-            foreign = known.deployment != address.deployment
-            if known == address and same_packets(body, unseal(mail, "this")[1]):
-                return
-        except DamagedMessage:
-            foreign = True
-        if foreign:
-            _set_aside(file)
-            self.post(address, unseal(mail, str(file))[1])
-            return
-        raise MailConflict(
-            f"the mail {file} is already there, and different",
-            f'site "{address.sender}" has sent other mail under this number.',
-            "a site that starts without its checkpoint needs an empty mailbox, and so do all others.",
-        )
-
-    def senders(self, receiver: str) -> list[str]:
-        """Who has sent mail that is still there."""
-        place = self._folder / receiver
-        return sorted(entry.name for entry in place.iterdir() if entry.is_dir()) if place.is_dir() else []
-
-    def waiting(self, receiver: str, sender: str, after: int, deployment: str) -> int:
-        """The last number up to which all mail after a number is there; mail of others is set aside."""
-        place = self._place(receiver, sender)
-        number = after
-        while (file := place / _name(number + 1)).exists():
-            if self._foreign(file, deployment):
-                _set_aside(file)
-                break
-            number += 1
-        if number == after:
-            self._refuse_gap(place, after + 1, deployment)
-        return number
-
-    def _refuse_gap(self, place: Path, expected: int, deployment: str) -> None:
-        """Mail is written in order, so where later mail is there, earlier mail was lost."""
-        later = [file for file in _mail(place) if int(file.stem) > expected]
-        first = min(later, default=None)
-        missing = place / _name(expected)
-        if first is not None and not missing.exists() and not self._foreign(first, deployment):
-            raise DamagedMessage(
-                f"the mail {missing} is gone",
-                f"{first.name} is there, and mail is written in order.",
-                "restore it from a copy and start again; without one, start anew with an empty mailbox.",
-            )
-
-    def _foreign(self, file: Path, deployment: str) -> bool:
-        """Whether mail belongs to another deployment; what cannot be read is found out by its reader."""
-        with file.open("rb") as start:
-            head = start.read(_HEADER.size + 4096)
-        try:
-            _, _, size = _HEADER.unpack_from(head)
-            said = json.loads(head[_HEADER.size : _HEADER.size + size])
-        except (struct.error, ValueError):
-            return False
-        return isinstance(said, list) and bool(said) and said[0] != deployment
-
-    def read(self, receiver: str, sender: str, number: int) -> bytes:
-        """The body of a mail."""
-        file = self._place(receiver, sender) / _name(number)
-        try:
-            mail = file.read_bytes()
-        except FileNotFoundError:
-            raise DamagedMessage(
-                f"the mail {file} is gone",
-                "it was there when the batch was planned.",
-                "restore it from a copy and start again.",
-            ) from None
-        address, body = unseal(mail, str(file))
-        if (address.receiver, address.sender, address.number) != (receiver, sender, number):
-            raise _damaged(str(file), f"it is number {address.number} from {address.sender}")
-        return body
-
-    def discard(self, receiver: str, sender: str, until: int) -> None:
-        """Remove mail up to a number."""
-        place = self._place(receiver, sender)
-        if not place.is_dir():
-            return
-        for file in _mail(place):
-            if int(file.stem) <= until:
-                file.unlink(missing_ok=True)
-
-    def refused(self) -> list[str]:
-        """Mail of other deployments that was set aside, by name."""
-        return sorted(str(file.relative_to(self._folder)) for file in self._folder.glob(f"*/*/*{_REFUSED}"))
-
-    def _place(self, receiver: str, sender: str) -> Path:
-        return self._folder / receiver / sender
-
-
-def _mail(place: Path) -> list[Path]:
-    return [file for file in place.glob(f"*{_SUFFIX}") if file.stem.isdigit()]
-
-
-def _set_aside(file: Path) -> None:
-    refused = file.with_suffix(_REFUSED)
-    file.rename(refused.with_stem(f"{file.stem}-{uuid.uuid4().hex[:8]}") if refused.exists() else refused)
-
-
-def _name(number: int) -> str:
-    return f"{number:012d}{_SUFFIX}"

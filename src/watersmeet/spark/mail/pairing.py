@@ -12,11 +12,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from watersmeet.errors import CheckpointMismatch
+from watersmeet.spark.mail.mailbox import Mailbox
+from watersmeet.spark.private import put_file
 
 _MARK = "watersmeet-mailbox"
 
 
-def pair(checkpoint: str, mailbox: str, sites: Iterable[str]) -> None:
+def pair(checkpoint: str, mailbox: Mailbox, sites: Iterable[str]) -> None:
     """Mark a checkpoint and a mailbox, or make sure that they belong together.
 
     A checkpoint that is not a folder here, such as one on an object store, cannot be marked and is not
@@ -25,28 +27,29 @@ def pair(checkpoint: str, mailbox: str, sites: Iterable[str]) -> None:
     if "://" in checkpoint and not checkpoint.startswith("file://"):
         return
     own = Path(checkpoint.removeprefix("file://")) / _MARK
-    marks = {site: Path(mailbox) / site / _MARK for site in sites}
+    marks = {site: mailbox.note(site, _MARK) for site in sites}
     word = own.read_text() if own.exists() else None
     begun = any((own.parent / "commits").glob("[0-9]*"))
-    for site, mark in marks.items():
-        there = mark.read_text() if mark.exists() else None
+    for site, there in marks.items():
         # Marked in part, and killed before anything was done: the rest is marked now.
         if there == word or (there is None and not begun):
             continue
         if word is None:
             raise CheckpointMismatch(
                 f'site "{site}" was started before with another checkpoint',
-                f"the mailbox {mailbox} holds mail of that life.",
+                f"the mailbox {mailbox.address} holds mail of that life.",
                 "start with the checkpoint it had, or all sites with empty checkpoints and an empty mailbox.",
             )
         raise CheckpointMismatch(
-            f'the mailbox {mailbox} is not the one site "{site}" had',
+            f'the mailbox {mailbox.address} is not the one site "{site}" had',
             f"the checkpoint {checkpoint} belongs to another.",
             "start with the mailbox it had, or all sites with empty checkpoints and an empty mailbox.",
         )
     word = word or uuid.uuid4().hex
     # Its own mark first: with it, marks that are missing can be made later.
-    for mark in (own, *marks.values()):
-        if not mark.exists():
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.write_text(word)
+    if not own.exists():
+        own.parent.mkdir(parents=True, exist_ok=True)
+        put_file(own, word.encode())
+    for site, there in marks.items():
+        if there is None:
+            mailbox.keep_note(site, _MARK, word)

@@ -9,29 +9,27 @@ runs a batch only when some source has something new, and a knock is, though it 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from watersmeet.spark.mail.mailbox import CONTROL, FolderMailbox, Mailbox
+from watersmeet.spark.host.arrivals import MAIL
+from watersmeet.spark.host.blobs import PACKED_SCHEMA, PackedRows
+from watersmeet.spark.mail.mailbox import CONTROL_SENDER, Address, Mailbox, open_mailbox, seal
 
 FORMAT = "watersmeet-mail"
-MAIL = -1
-SCHEMA = "label int, input int, sender string, number bigint, blob binary"
 
 _KNOCK = "knock"
 # Mail of one way that is read at a time, so that a long silence is not made up for in one batch.
 _MOST = 64
 
 
-def knock(mailbox: str, sites: Sequence[str]) -> None:
+def knock(mailbox: Mailbox, sites: Sequence[str]) -> None:
     """Ask for one more batch of the application that runs some sites."""
-    file = Path(mailbox) / sites[0] / _KNOCK
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch()
+    mailbox.keep_note(sites[0], _KNOCK, str(time.time_ns()))
 
 
 def read_mail_offset(offset: Any) -> dict[str, int] | None:
@@ -45,7 +43,7 @@ def read_mail_offset(offset: Any) -> dict[str, int] | None:
 
 def has_ends(offset: dict[str, int], sites: Iterable[str]) -> bool:
     """Whether all of some sites have mail that ends their streams."""
-    return all(f"{site}/{CONTROL}" in offset for site in sites)
+    return all(f"{site}/{CONTROL_SENDER}" in offset for site in sites)
 
 
 class MailSource(DataSource):
@@ -62,7 +60,7 @@ class MailSource(DataSource):
 
     def schema(self) -> str:
         """What it gives."""
-        return SCHEMA
+        return PACKED_SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """A reader with these options."""
@@ -82,14 +80,11 @@ class MailReader(DataSourceStreamReader):
 
     def __init__(self, options: dict[str, str]) -> None:
         """Remember where mail is."""
-        self._folder, self._deployment = options["mailbox"], options["deployment"]
+        self._mailbox = open_mailbox(options["mailbox"])
+        self._deployment = options["deployment"]
         self._labels = dict(
             zip(options["sites"].split(","), map(int, options["labels"].split(",")), strict=True)
         )
-
-    @property
-    def _mailbox(self) -> Mailbox:
-        return FolderMailbox(self._folder)
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Nothing was read."""
@@ -111,8 +106,8 @@ class MailReader(DataSourceStreamReader):
         return found | {"": max(start.get("", 0), self._last_knock())}
 
     def _last_knock(self) -> int:
-        knocks = [Path(self._folder) / site / _KNOCK for site in self._labels]
-        return max((file.stat().st_mtime_ns for file in knocks if file.exists()), default=0)
+        knocks = (self._mailbox.note(site, _KNOCK) or "0" for site in self._labels)
+        return max(int(knock) for knock in knocks if knock.isdecimal())
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """One for every way that has mail."""
@@ -125,20 +120,17 @@ class MailReader(DataSourceStreamReader):
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The mail of a way, one row each."""
+        """The mail of a way, one packed row each."""
         assert isinstance(partition, Range)
         for number in range(partition.after + 1, partition.until + 1):
             body = self._mailbox.read(partition.site, partition.sender, number)
-            yield pa.record_batch(
-                [
-                    pa.array([partition.label], pa.int32()),
-                    pa.array([MAIL], pa.int32()),
-                    pa.array([partition.sender]),
-                    pa.array([number], pa.int64()),
-                    pa.array([body], pa.binary()),
-                ],
-                ["label", "input", "sender", "number", "blob"],
+            packed = PackedRows()
+            packed.add(
+                partition.label,
+                MAIL,
+                seal(Address(self._deployment, partition.sender, partition.site, number), body),
             )
+            yield packed.take()
 
     def commit(self, end: dict[str, int]) -> None:
         """Mail up to here will not be asked for again."""
@@ -149,4 +141,4 @@ class MailReader(DataSourceStreamReader):
 
 
 def _is_end(way: str) -> bool:
-    return way.endswith(f"/{CONTROL}")
+    return way.endswith(f"/{CONTROL_SENDER}")

@@ -10,6 +10,7 @@ from typing import Any
 from watersmeet.errors import StillRunning
 from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.host.control import Told
+from watersmeet.spark.private import private_folder, put_file
 
 
 def finish(
@@ -36,9 +37,9 @@ def finish(
     wait_until(running, until, all_read(running, _is_stream, streams, sources or ()), too_late)
     told = next(filter(None, (Told.read(source.endOffset) for source in running.lastProgress.sources)))
     markers = [told.marker(stream) for stream in streams]
-    Path(told.folder).mkdir(parents=True, exist_ok=True)
+    private_folder(Path(told.folder))
     for marker in markers:
-        marker.touch()
+        put_file(marker, b"", durable=False)
     # Should that take too long they stay: the query goes on, and sees them.
     wait_until(running, until, lambda: _told(running.lastProgress, streams), too_late)
     for marker in markers:

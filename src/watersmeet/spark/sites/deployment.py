@@ -5,35 +5,30 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from watersmeet.errors import InvalidQuery, StillRunning, choices
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery, parse_duration
-from watersmeet.spark.dataframe import result_columns_of, result_schema
+from watersmeet.spark.dataframe import finished, result_schema
 from watersmeet.spark.finish import all_read, deadline, wait_until
-from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
+from watersmeet.spark.host.operator import joined, packed_source
+from watersmeet.spark.host.output import MAIL_COLUMN
+from watersmeet.spark.mail.mailbox import CONTROL_SENDER, Address, open_mailbox
+from watersmeet.spark.mail.pairing import pair
+from watersmeet.spark.mail.post import SMALL, post_mail
 from watersmeet.spark.mail.source import FORMAT, MailSource, has_ends, knock, read_mail_offset
-from watersmeet.spark.mail.mailbox import CONTROL, Address, FolderMailbox
-from watersmeet.spark.sites.pairing import pair
-from watersmeet.spark.sites.processor import MAILED, OUTPUT_SCHEMA, RESULTS, STATUS
-from watersmeet.spark.sites.results import POSTED_SCHEMA
-from watersmeet.spark.sites.ship import pack_function, post_function, site_processor, unpack_function
+from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 from watersmeet.spark.sites.sink import Sink, refuse_unusable_sink, write_batch
-from watersmeet.spark.sites.sources import prepared_source
-from watersmeet.spark.sites.status import LinkStatus, SiteStatus, keep_status, last_status, read_status
-from watersmeet.spark.sites.task import SiteTask
+from watersmeet.spark.sites.status import LinkStatus, SiteStatus, StatusBoard
+from watersmeet.spark.sites.task import prepared_source, site_task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
-
-# Mail up to this size is fetched together with the books of the batch, larger mail is posted by the workers.
-_SMALL = 1 << 20
 
 
 @dataclass
@@ -43,13 +38,17 @@ class Deployment:
     Attributes:
         query: Spark's streaming query.
         sites: The sites that run here.
-        status: Per site what it reported last.
+        board: What the sites reported last.
     """
 
     query: StreamingQuery
     sites: tuple[str, ...]
-    task: SiteTask
-    status: dict[str, SiteStatus]
+    board: StatusBoard
+
+    @property
+    def status(self) -> dict[str, SiteStatus]:
+        """Per site what it reported last."""
+        return self.board.sites
 
     @property
     def links(self) -> dict[tuple[str, str], LinkStatus]:
@@ -63,7 +62,7 @@ class Deployment:
     @property
     def refused(self) -> list[str]:
         """Mail of other deployments, or of older plans, that was set aside."""
-        return FolderMailbox(self.task.mailbox).refused()
+        return self.board.mailbox.refused()
 
     @property
     def ended(self) -> bool:
@@ -90,12 +89,11 @@ class Deployment:
         if not self.ended:
             if drain:
                 self._read_what_is_there(until)
-            mailbox = FolderMailbox(self.task.mailbox)
             for site in self.sites:
-                streams = list(self.task.wiring.streams_at(site))
+                streams = list(self.board.wiring.streams_at(site))
                 # Always the first and only word of control: said twice, it is read once.
-                address = Address(self.task.deployment, CONTROL, site, 0)
-                mailbox.post(address, json.dumps({"end": streams}).encode())
+                address = Address(self.board.deployment, CONTROL_SENDER, site, 0)
+                self.board.mailbox.post(address, json.dumps({"end": streams}).encode())
         self._wait(until)
 
     def _read_what_is_there(self, until: float | None) -> None:
@@ -111,7 +109,7 @@ class Deployment:
                 "give it longer; if the streams never fall silent, finish(drain=False) ends them now.",
             ),
             # Without anything new there would be no batch to tell that there is nothing new.
-            ask=lambda: knock(self.task.mailbox, self.sites),
+            ask=lambda: knock(self.board.mailbox, self.sites),
         )
 
     @property
@@ -167,7 +165,7 @@ def deploy(
     here = wiring.sites if site is None else (site,)
     refuse_unusable_sink(sink)
     every = None if trigger is None else _interval(trigger)
-    folder = _folder(mailbox)
+    box = open_mailbox(mailbox)
     for stream in query.streams:
         if not stream.source.isStreaming:
             raise InvalidQuery(
@@ -179,49 +177,33 @@ def deploy(
     refuse_unsafe_settings(spark.conf)
     refuse_large_types(spark.conf)
     sources = [prepared_source(query, number) for number in range(len(query.streams))]
-    task = SiteTask.of(query, wiring, [source.schema for source in sources], folder)
-    pair(str(checkpoint), folder, here)
+    task = site_task(query, wiring, [source.schema for source in sources], here)
+    pair(str(checkpoint), box, here)
     spark.dataSource.register(MailSource)
+    labels = dict(zip(task.buckets, task.labels, strict=True))
     mail = (
         spark.readStream.format(FORMAT)
-        .option("mailbox", folder)
+        .option("mailbox", box.address)
         .option("sites", ",".join(here))
-        .option("labels", ",".join(str(task.label(one)) for one in here))
-        .option("deployment", task.deployment)
+        .option("labels", ",".join(str(labels[one]) for one in here))
+        .option("deployment", task.name)
         .load()
     )
-    packed = [mail]
-    for number, source in enumerate(sources):
-        sites = tuple(one for one in here if number in wiring.streams_at(one))
-        if sites:
-            packed.append(source.mapInArrow(pack_function(task, number, sites), mail.schema))
-    output = (
-        reduce(lambda left, right: left.unionAll(right), packed)
-        .groupBy("label")
-        .transformWithStateInPandas(site_processor(task), OUTPUT_SCHEMA, "append", "none")
-    )
-    status = last_status(task, here)
-    closing = _Closing(query, task, sink, "all" if site is None else site, status)
+    packed = [
+        packed_source(source, task, number)
+        for number, source in enumerate(sources)
+        if task.inputs[number].homes
+    ]
+    output = joined(task, [mail, *packed], result_schema(query), running=len(here))
+    board = StatusBoard(query, wiring, task.name, box)
+    board.look_up(here)
+    closing = _Closing(board, sink, "all" if site is None else site)
     writer = output.writeStream.foreachBatch(closing).option("checkpointLocation", str(checkpoint))
     if name is not None:
         writer = writer.queryName(name)
     if every is not None:
         writer = writer.trigger(processingTime=f"{every // timedelta(milliseconds=1)} milliseconds")
-    return Deployment(writer.start(), here, task, status)
-
-
-def _folder(mailbox: str | Path) -> str:
-    """Where mail goes."""
-    if "://" in str(mailbox):
-        raise InvalidQuery(
-            "the mailbox is not a folder",
-            f"it is {mailbox}.",
-            "give a folder that is mounted at all sites.",
-        )
-    folder = Path(mailbox).absolute()
-    if folder.exists() and not folder.is_dir():
-        raise InvalidQuery("the mailbox is not a folder", f"{folder} is a file.", "name a folder.")
-    return str(folder)
+    return Deployment(writer.start(), here, board)
 
 
 def _interval(trigger: str) -> timedelta:
@@ -237,46 +219,25 @@ def _interval(trigger: str) -> timedelta:
 
 
 class _Closing:
-    """What is done with the output of every batch."""
+    """What is done with the output of every batch: mail is posted, results are written, status is kept."""
 
-    def __init__(
-        self, query: JoinQuery, task: SiteTask, sink: Sink, writer: str, status: dict[str, SiteStatus]
-    ) -> None:
-        self._query, self._task, self._sink, self._writer = query, task, sink, writer
-        self.status = status
+    def __init__(self, board: StatusBoard, sink: Sink, writer: str) -> None:
+        self._board, self._sink, self._writer = board, sink, writer
 
     def __call__(self, output: DataFrame, batch: int) -> None:
         output = output.persist()
         try:
-            small = (F.col("kind") != RESULTS) & (F.length("blob") <= _SMALL)
-            found = output.select(
-                "kind", "site", "receiver", "number", F.when(small, F.col("blob")).alias("blob")
-            ).collect()
-            self._post(output, [row for row in found if row.kind == MAILED])
-            if any(row.kind == RESULTS for row in found):
-                write_batch(self._results(output), self._sink, self._writer, batch)
+            mail = F.col(MAIL_COLUMN)
+            small = F.when(F.length(mail["body"]) <= SMALL, mail["body"]).alias("body")
+            rows = output.filter(mail.isNotNull()).select(f"{MAIL_COLUMN}.*").withColumn("body", small).collect()
+            mailed = [row for row in rows if row.receiver is not None]
+            large = output.filter(F.length(mail["body"]) > SMALL).select(f"{MAIL_COLUMN}.*")
+            post_mail(self._board.mailbox, self._board.deployment, mailed, large)
+            results = output.filter(mail.isNull()).drop(MAIL_COLUMN)
+            if results.limit(1).count():
+                write_batch(finished(self._board.query, results), self._sink, self._writer, batch)
             # After results and mail: who sees that a site has ended finds everything there.
-            for row in found:
-                if row.kind == STATUS:
-                    said = json.loads(row.blob)
-                    keep_status(self._task, row.site, said)
-                    self.status[row.site] = read_status(self._query, self._task, row.site, said)
+            said = {row.sender: json.loads(row.body) for row in rows if row.receiver is None}
+            self._board.report(said, said.pop("", {}))
         finally:
             output.unpersist()
-
-    def _post(self, output: DataFrame, mail: list[Any]) -> None:
-        mailbox = FolderMailbox(self._task.mailbox)
-        for row in mail:
-            if row.blob is not None:
-                address = Address(self._task.deployment, row.site, row.receiver, row.number)
-                mailbox.post(address, bytes(row.blob))
-        if any(row.blob is None for row in mail):
-            large = output.filter((F.col("kind") == MAILED) & (F.length("blob") > _SMALL))
-            large.mapInArrow(post_function(self._task), POSTED_SCHEMA).collect()
-
-    def _results(self, output: DataFrame) -> DataFrame:
-        schema = result_schema(self._query)
-        results = output.filter(F.col("kind") == RESULTS).mapInArrow(unpack_function(self._task), schema)
-        for rest in self._query.afterwards:
-            results = results.filter(F.expr(rest.text))
-        return results.select(*result_columns_of(self._query))

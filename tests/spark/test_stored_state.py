@@ -1,0 +1,169 @@
+"""Whoever can write a checkpoint or a mailbox can spoil it, and do no more.
+
+Would catch: planted bytes that run code in a worker, state that names files elsewhere, an error that does
+not say what is wrong. Spark's map state is a dictionary here.
+"""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from watersmeet.errors import CheckpointMismatch, DamagedMessage, DamagedRun, WatersmeetError
+from watersmeet.kernel.encoding import decode, encode
+from watersmeet.kernel.shares import Piece, Shares
+from watersmeet.kernel.sites.packet import decode as packets_of
+from watersmeet.kernel.slices import Slice
+from watersmeet.optimize.adapt import Remembered
+from watersmeet.spark.shelf import Shelf
+from watersmeet.spark.sites.mailbox import FolderMailbox
+from watersmeet.spark.sites.state import Books, LinkTotals, load
+from watersmeet.spark.state import MANIFEST, BucketState, Manifest, RunEntry
+
+
+class MapState:
+    """As Spark's."""
+
+    def __init__(self, **values: bytes) -> None:
+        self.values = {(name,): value for name, value in values.items()}
+
+    def getValue(self, key: tuple[str]) -> tuple[bytes] | None:  # noqa: N802
+        return (self.values[key],) if key in self.values else None
+
+    def updateValue(self, key: tuple[str], value: tuple[bytes]) -> None:  # noqa: N802
+        self.values[key] = value[0]
+
+    def removeKey(self, key: tuple[str]) -> None:  # noqa: N802
+        self.values.pop(key, None)
+
+
+class Malicious:
+    """Leaves a file wherever it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
+
+
+def site(values: MapState) -> Any:
+    task: Any = SimpleNamespace(deployment="ours", wiring=None)
+    return load(values, task, "oslo")
+
+
+READERS: dict[str, tuple[Callable[[bytes, Path], Any], type[WatersmeetError], str]] = {
+    "manifest": (
+        lambda bad, folder: BucketState(MapState(manifest=bad), Shelf(folder), "{}"),
+        CheckpointMismatch,
+        "not in a form that this version reads",
+    ),
+    "head of a site": (
+        lambda bad, _: site(MapState(head=bad)),
+        CheckpointMismatch,
+        "not in a form that this version reads",
+    ),
+    "value of a site": (
+        lambda bad, _: site(MapState(head=encode(Books("ours", names=("part",))), part=bad)),
+        CheckpointMismatch,
+        "not in a form that this version reads",
+    ),
+    "mail": (
+        lambda bad, folder: FolderMailbox(str(planted(folder, bad))).read("bonn", "oslo", 0),
+        DamagedMessage,
+        "mail .* is damaged",
+    ),
+    "body of a mail": (lambda bad, _: packets_of(bad), DamagedMessage, "cannot be read"),
+}
+
+
+def planted(mailbox: Path, mail: bytes) -> Path:
+    place = mailbox / "bonn" / "oslo"
+    place.mkdir(parents=True)
+    (place / "000000000000.mail").write_bytes(mail)
+    return mailbox
+
+
+@pytest.mark.parametrize("where", READERS)
+def test_a_pickle_that_was_planted_does_not_run(where: str, tmp_path: Path) -> None:
+    trap = tmp_path / "it ran"
+    bad = pickle.dumps(Malicious(trap))
+    pickle.loads(bad)  # noqa: S301 - it is a trap
+    trap.unlink()
+    read, error, fact = READERS[where]
+    with pytest.raises(error, match=fact) as caught:
+        read(bad, tmp_path / "folder")
+    assert not trap.exists()
+    assert caught.value.detail
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "head", [b"[[0,1,{}]]", b"7", b'[["0",1,{},{"rows":9}]]', b'[["0",1,{},{"rows":"x"}]]']
+)
+def test_mail_that_says_nonsense_is_refused(head: bytes) -> None:
+    """Under a right checksum, as who plants it would see to."""
+    with pytest.raises(DamagedMessage, match="cannot be read"):
+        packets_of(len(head).to_bytes(4, "little") + head)
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/etc/passwd", "..", "", "a/b", ".hidden"])
+def test_a_run_cannot_lie_elsewhere(name: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("mine")
+    shelf = Shelf(tmp_path / "join" / "0")
+    for act in (
+        lambda: shelf.put(name, b"planted"),
+        lambda: shelf.get(name, 7, 0, lambda: b"planted"),
+        lambda: shelf.keep_only(set(), [name]),
+    ):
+        with pytest.raises(DamagedRun, match="a name that cannot be one"):
+            act()
+    assert (tmp_path / "elsewhere").read_text() == "mine"
+
+
+def test_mail_cannot_lie_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "000000000000.mail").write_text("mine")
+    mailbox = FolderMailbox(str(tmp_path / "mail"))
+    for sender in ("../../..", "..", "", "a/b"):
+        with pytest.raises(DamagedMessage, match="no site can send"):
+            mailbox.discard("bonn", sender, 5)
+    assert (tmp_path / "000000000000.mail").exists()
+
+
+def entries(count: int) -> list[RunEntry]:
+    return [RunEntry(f"run{n}", 60, n, 5, n, n + 9, 700, 1 << 60, 800) for n in range(count)]
+
+
+def test_what_a_bucket_and_a_site_remember_comes_back(tmp_path: Path) -> None:
+    manifest = Manifest(
+        "{}",
+        [entries(20), entries(3), []],
+        1_700_000_000_000,
+        Remembered(((0, 1), (1, 0)), (((0, 1), (5, 6), 2), ((1, 0), (), 0))),
+        {0: Shares(4, 3, [Piece(n, 10, 5) for n in range(9)])},
+        found={"run1": 0.5},
+        named=20,
+    )
+    values = MapState(manifest=encode(manifest))
+    assert BucketState(values, Shelf(tmp_path), "{}").manifest == manifest
+    books = Books("ours", "v", ("a/b",), {"oslo": 3}, {"bonn": LinkTotals(1, 2, 3)}, {0: 5}, {1: 6}, 7, 8)
+    assert decode(encode(books), Books) == books
+    pieces = decode(encode([Slice(60, n) for n in range(9)]))
+    assert pieces[8].number == 8
+
+
+def test_a_value_that_is_listed_and_gone_is_named() -> None:
+    with pytest.raises(DamagedRun, match='the stored value "part" is missing'):
+        site(MapState(head=encode(Books("ours", names=("part",)))))
+
+
+def test_state_of_something_else_is_refused(tmp_path: Path) -> None:
+    """Bytes of ours in the wrong place."""
+    values = MapState()
+    values.updateValue(MANIFEST, (encode(Books("ours")),))
+    with pytest.raises(CheckpointMismatch) as caught:
+        BucketState(values, Shelf(tmp_path), "{}")
+    assert caught.value.detail == "it holds Books, not Manifest."
