@@ -6,6 +6,7 @@ operator, results as the user gets them.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 
 import pyarrow as pa
@@ -17,15 +18,17 @@ from harness.kernel import store_and_load
 from oracles.graph import Event
 from oracles.reference import Result
 from watersmeet.kernel.operator import Kernel
-from watersmeet.optimize.adapt import Adaptive
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.plan import operators
-from watersmeet.spark.host.output import RESULT_TIME, output_of
+from watersmeet.query.stream import RESULT_TIME
+from watersmeet.spark.host.arrivals import Arrivals
+from watersmeet.spark.host.mail_books import MailBooks
+from watersmeet.spark.host.metrics import METRICS_COLUMN
+from watersmeet.spark.host.output import output_of
 from watersmeet.spark.host.pack import pack, pack_clock
-from watersmeet.spark.prepare import clock_number, source_columns, task_tree
-from watersmeet.spark.host.processor import Stopwatch, join_blobs, new_join
-from watersmeet.spark.host.report import METRICS_COLUMN
-from watersmeet.spark.host.task import JoinTask
+from watersmeet.spark.host.processor import worked
+from watersmeet.spark.host.task import Task
+from watersmeet.spark.prepare import clock_number, guarded, source_columns, task_tree
 
 Blobs = dict[int, dict[int, list[bytes]]]
 
@@ -43,16 +46,13 @@ class Tree:
         self._stored = stored
         schemas = [self._schema(stream) for stream in range(len(plan.query.streams))]
         self._arrow = [to_arrow_schema(schema, timezone="UTC") for schema in schemas]
+        plan = replace(plan, adaptive=adaptive)
         self._tasks = task_tree(plan, schemas)
         names = count()
         self._joins: dict[Operator, list[Kernel]] = {
-            operator: [new_join(task, bucket, lambda: str(next(names))) for bucket in range(plan.buckets)]
+            operator: [task.maker(bucket, lambda: str(next(names))) for bucket in range(plan.buckets)]
             for operator, task in self._tasks.items()
         }
-        if adaptive:
-            for operator, joins in self._joins.items():
-                for join in joins:
-                    join.planner = Adaptive.of(operator)
         self.results: list[Result] = []
 
     def batch(
@@ -74,12 +74,12 @@ class Tree:
                 if stream not in own:
                     number = clock_number(self._plan, operator, stream)
                     times = self._times(batch[stream])
-                    _collect(waiting[operator], pack_clock(task, number, stream, iter([times])))
+                    _collect(waiting[operator], pack_clock(task, number, iter([times])))
             for bucket, label in enumerate(task.labels):
                 join = self._joins[operator][bucket]
                 if watermark is not None:
                     join.watermark = START + watermark
-                self._run(task, join, waiting[operator][label], waiting, until)
+                self._run(operator, join, waiting[operator][label], waiting, until)
                 join.on_watermark(join.watermark)
                 if self._stored:
                     store_and_load(join)
@@ -104,15 +104,20 @@ class Tree:
 
     def _run(
         self,
-        task: JoinTask,
+        operator: Operator,
         join: Kernel,
         blobs: dict[int, list[bytes]],
         waiting: dict[Operator, Blobs],
         until: int | None,
     ) -> None:
+        task: Task = self._tasks[operator]
         output = output_of(task)
-        above = next((o for o in self._tasks if task.operator in o.inputs), None)
-        for block in join_blobs(task, join, dict(blobs), Stopwatch(), until):
+        above = next((o for o in self._tasks if operator in o.inputs), None)
+        found_here = [
+            *worked(task, join, Arrivals(dict(sorted(blobs.items()))), MailBooks(), ""),
+            *join.on_batch(join.watermark if until is None else until),
+        ]
+        for block in found_here:
             found = output.results(block)
             if above is not None:
                 _collect(waiting[above], [found.drop_columns([METRICS_COLUMN])])
@@ -143,9 +148,14 @@ class Tree:
                 values = [START + ts * SECOND for ts in values]
             columns.append(pa.array(values, pa.int64()))
         schema = self._arrow[stream]
-        return pa.record_batch(
+        rows = pa.record_batch(
             [column.cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
         )
+        believed = pa.array([True] * len(events), pa.bool_())
+        return rows.append_column("believed", believed) if self._guarded(stream) else rows
+
+    def _guarded(self, stream: int) -> bool:
+        return guarded(self._plan, self._plan.query.streams[stream])
 
 
 def _collect(blobs: Blobs, batches: object) -> None:

@@ -71,13 +71,21 @@ atoms = st.one_of(
 keys = st.one_of(atoms, st.tuples(atoms, atoms), st.frozensets(st.integers(), max_size=1))
 # Long enough to be written by columns.
 alike = st.one_of(
-    st.lists(kind, min_size=8, max_size=10)
+    st.builds(
+        lambda some, times: some * times,
+        st.lists(kind, min_size=8, max_size=10),
+        st.sampled_from([1, 8]),
+    )
     for kind in (
-        st.integers(-(1 << 63), (1 << 63) - 1),
+        *(st.integers(-(1 << bits), (1 << bits) - 1) for bits in (7, 15, 31, 63)),
+        st.integers(0, (1 << 64) - 1),
         integers,
         st.floats(),
+        st.booleans(),
+        texts,
         st.binary(max_size=3),
         st.tuples(integers, texts),
+        st.tuples(st.integers(-200, 200), st.floats(), st.binary(max_size=3)),
         places,
         st.builds(Note, texts, atoms),
     )
@@ -118,7 +126,9 @@ def same(one: Any, other: Any) -> bool:
 
 @given(values)
 @example([1 << 4000, -(1 << 64), 1 << 64, (1 << 64) - 1])
-@example([[()] * 9, [(1, 2), (3,)] * 9, [True] * 9, [None] * 9, [1 << 63] * 9, [b""] * 9])
+@example(
+    [[()] * 9, [(1, 2), (3,)] * 9, [True] * 99, [None] * 99, [1 << 63] * 99, [1 << 64, 0] * 99, [b""] * 99]
+)
 @example([float("nan"), float("inf"), -0.0, "\ud800", {float("nan"): {}}])
 def test_what_is_read_is_what_was_written(value: Any) -> None:
     assert same(decode(encode(value)), value)

@@ -20,10 +20,11 @@ from harness.histories import History, histories
 from harness.kernel import KEPT, Kernel, plan_for
 from oracles import reference
 from oracles.reference import Row, assert_same_rows
+from watersmeet.kernel.hot_keys import hottest_key, key_figures
 from watersmeet.kernel.keys import encode_keys
 from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.run import Rows, build_run
-from watersmeet.kernel.sampling import Look, hottest_key, key_figures, sample_windows
+from watersmeet.kernel.sampling import Look, sample_windows
 from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Adaptive, HeadState
@@ -94,9 +95,13 @@ def test_what_is_remembered_is_what_goes_on() -> None:
     operator = plan_for([50, 50, 50]).root
     planner = Adaptive.of(operator)
     planner.heads[1] = HeadState(ProbePath.of(1, (2, 1, 0)), (5, 6, 7), 3)
-    assert Adaptive.of(operator, planner.remember()).heads == planner.heads
+    later = Adaptive.of(operator)
+    later.recall(planner.remember())
+    assert later.heads == planner.heads
     other = replace(operator, paths=(ProbePath(0, (2, 1)), *operator.paths[1:]))
-    assert Adaptive.of(other, planner.remember()).heads[1].path == other.paths[1], "another plan starts anew"
+    anew = Adaptive.of(other)
+    anew.recall(planner.remember())
+    assert anew.heads[1].path == other.paths[1], "another plan starts anew"
 
 
 def stored(keys: Sequence[object], kind: pa.DataType | None = None) -> StoredRun:

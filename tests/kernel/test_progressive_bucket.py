@@ -53,16 +53,18 @@ class Bucket:
         self.key, self.budget = key, budget
         names = count()
         plan = PLANS[key]
+        assert plan.bounded is not None
+        plan = replace(plan, bounded=replace(plan.bounded, bits=bits))
 
         def new() -> ProgressiveBucket:
             return ProgressiveBucket.from_plan(
                 plan,
                 plan.root,
                 layouts(plan)[plan.root],
-                policy(algorithm),
-                budget,
-                bits,
                 lambda: str(next(names)),
+                policy=policy(algorithm),
+                budget=budget,
+                recent=recent_volume,
             )
 
         self.new = new
@@ -96,7 +98,7 @@ class Bucket:
         self.keep(self.bucket.on_rows(side, Rows(encoded, times, pa.record_batch([values], schema=KEPT))))
 
     def end_batch(self) -> None:
-        self.keep(self.bucket.on_batch(recent_volume))
+        self.keep(self.bucket.on_batch(0))
 
     def move(self) -> None:
         """To another worker: all that is kept is what a host keeps."""
@@ -116,6 +118,11 @@ class Bucket:
         )
 
 
+def silence(bucket: ProgressiveBucket, work: int) -> Any:
+    bucket.work = work
+    return bucket.on_silence()
+
+
 @pytest.mark.parametrize("algorithm", ["rpj", "rpj-md", "rpj-dd", "xjoin", "hmj"])
 @settings(max_examples=20)
 @given(
@@ -132,7 +139,7 @@ def test_every_pair_once(algorithm: str, key: str, seed: int, budget: int, bits:
         if step < 0.6:
             bucket.batch(10)
         elif step < 0.8:
-            bucket.keep(bucket.bucket.on_silence(0))
+            bucket.keep(silence(bucket.bucket, 0))
         bucket.end_batch()
         held = bucket.bucket.join.books.memory.sum()
         assert held == sum(
@@ -156,7 +163,8 @@ def test_rows_after_the_end_are_refused_and_counted() -> None:
     bucket.send(0, 5)
     bucket.move()
     bucket.send(0, 7)
-    assert bucket.bucket.take_counts().late == [7, 0]
+    counted = bucket.bucket.take_metrics()
+    assert (counted["late_0"], counted["late_1"]) == (7, 0)
     del bucket.sent[0][sent:]
     bucket.bucket.on_end(1)
     bucket.end_batch()
@@ -189,7 +197,7 @@ def test_memory_is_kept_to_where_rows_of_one_side_are_large(algorithm: str) -> N
             for _block in bucket.on_rows(side, new):
                 pass
             assert bucket.store.bytes_in_memory <= 1.1 * budget
-        list(bucket.on_batch(recent_volume))
+        list(bucket.on_batch(0))
     assert all(bucket.join.books.disk.sum(axis=1) + bucket.join.books.memory.sum(axis=1) == [120, 12_000])
     assert bucket.store.bytes_in_memory > 0.5 * budget
 
@@ -202,7 +210,7 @@ def test_merges_in_silence_write_no_run_larger_than_a_flush() -> None:
         bucket.end_batch()
         bucket.move()
         before = {run.id for window in bucket.bucket.windows for run in window.runs}
-        bucket.keep(bucket.bucket.on_silence(1000))
+        bucket.keep(silence(bucket.bucket, 1000))
         new = [run for window in bucket.bucket.windows for run in window.runs if run.id not in before]
         assert all(run.size <= 1.1 * bucket.bucket.join.run_size for run in new)
         merged += len(new)

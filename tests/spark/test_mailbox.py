@@ -6,16 +6,19 @@ deployment that is taken for our own, damage that goes unnoticed, mail that pile
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from harness.harm import HARMS
 from watersmeet.errors import CheckpointMismatch, DamagedMessage, MailConflict
-from watersmeet.kernel.sites.packet import TIME
-from watersmeet.spark.mail.source import MailReader
-from watersmeet.spark.mail.mailbox import Address, FolderMailbox, seal, unseal
+from watersmeet.kernel.content import in_order
+from watersmeet.kernel.keys import Keys
+from watersmeet.kernel.run import Rows
+from watersmeet.spark.mail.folder import FolderMailbox
+from watersmeet.spark.mail.mailbox import Address, seal, unseal
 from watersmeet.spark.mail.pairing import pair
-from watersmeet.spark.sites.processor import in_order
+from watersmeet.spark.mail.source import MailReader
 
 
 def address(number: int, deployment: str = "ours") -> Address:
@@ -28,7 +31,7 @@ def reader(folder: Path) -> MailReader:
 
 def bodies(of: MailReader, start: dict[str, int], end: dict[str, int]) -> list[bytes]:
     batches = [batch for part in of.partitions(start, end) for batch in of.read(part)]
-    return [body for batch in batches for body in batch.column("blob").to_pylist()]
+    return [unseal(mail, "read")[1] for batch in batches for mail in batch.column("blob").to_pylist()]
 
 
 def test_mail_is_read_in_order_once_and_removed(tmp_path: Path) -> None:
@@ -61,7 +64,8 @@ def test_mail_that_was_lost_is_named(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_and_a_mailbox_belong_together(tmp_path: Path) -> None:
-    first, second, mailbox, other = (str(tmp_path / name) for name in ("c1", "c2", "mail", "other mail"))
+    first, second = (str(tmp_path / name) for name in ("c1", "c2"))
+    mailbox, other = (FolderMailbox(str(tmp_path / name)) for name in ("mail", "other mail"))
     pair(first, mailbox, ["oslo", "bonn"])
     # Killed between two marks, before anything was done.
     (tmp_path / "mail" / "bonn" / "watersmeet-mailbox").unlink()
@@ -159,12 +163,9 @@ def test_files_of_others_in_the_mailbox_do_no_harm(tmp_path: Path) -> None:
     assert [file.name for file in place.iterdir()] == ["notes.mail"]
 
 
-def rows_as(values: list[object], kind: pa.DataType) -> bytes:
-    rows = pa.record_batch([pa.array([5] * len(values)), pa.array(values, kind)], [TIME, "v"])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
-    return sink.getvalue().to_pybytes()
+def rows_as(values: list[object], kind: pa.DataType) -> Rows:
+    keys = Keys(np.zeros(len(values), np.uint64), None)
+    return Rows(keys, np.full(len(values), 5), pa.record_batch([pa.array(values, kind)], ["v"]))
 
 
 @pytest.mark.parametrize(
@@ -179,8 +180,8 @@ def rows_as(values: list[object], kind: pa.DataType) -> bytes:
 )
 def test_rows_of_equal_time_are_put_in_one_order(values: list[object], kind: pa.DataType) -> None:
     """A batch that runs again must send the same mail, whatever the order its rows come in."""
-    forth, back = (in_order([rows_as(list(some), kind)]) for some in (values, reversed(values)))
-    assert repr(forth.to_pylist()) == repr(back.to_pylist())
+    forth, back = (in_order(rows_as(list(some), kind)) for some in (values, reversed(values)))
+    assert repr(forth.columns.to_pylist()) == repr(back.columns.to_pylist())
 
 
 def test_what_a_mail_says() -> None:

@@ -6,8 +6,8 @@ Would catch: wide rows gathered into blobs that fill the memory, narrow ones lef
 import pyarrow as pa
 import pytest
 
-from watersmeet.spark import blobs as blobs_module
-from watersmeet.spark import pack
+from watersmeet.spark.host import blobs as blobs_module
+from watersmeet.spark.host import pack
 
 
 @pytest.mark.parametrize(("sizes", "chunks"), [([10, 10, 10], [30]), ([60, 60, 5], [60, 65]), ([0, 7], [7])])

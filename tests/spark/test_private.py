@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from watersmeet.errors import UnsafeFolder
+from watersmeet.spark.host.control import ControlReader
+from watersmeet.spark.host.shelf import Shelf, local_folder
+from watersmeet.spark.mail.folder import FolderMailbox
+from watersmeet.spark.mail.mailbox import Address
+from watersmeet.spark.mail.pairing import pair
 from watersmeet.spark.private import believed, own_name, private_folder, put_file
-from watersmeet.spark.progressive.control import ControlReader
-from watersmeet.spark.shelf import Shelf, local_folder
-from watersmeet.spark.sites.mailbox import Address, FolderMailbox
-from watersmeet.spark.sites.pairing import pair
 
 # Nobody here.
 STRANGER = 65_432
@@ -128,7 +129,7 @@ def test_an_end_marker_in_a_folder_that_others_can_enter_is_not_believed(
 
 
 def use(mailbox: Path, checkpoint: Path) -> None:
-    pair(str(checkpoint), str(mailbox), ["oslo", "bonn"])
+    pair(str(checkpoint), FolderMailbox(str(mailbox)), ["oslo", "bonn"])
     FolderMailbox(str(mailbox)).post(Address("ours", "oslo", "bonn", 0), b"mail")
 
 
@@ -211,7 +212,7 @@ def test_mail_that_counts_as_sent_survives_a_power_loss(
     # As after a kill between the name and its sync: the batch runs again, and posts it again.
     mailbox.post(Address("ours", "oslo", "bonn", 1), b"second")
     assert disk.take() == [("sync", "mail/bonn/oslo")]
-    pair(str(tmp_path / "checkpoint"), str(tmp_path / "mail"), ["bonn"])
+    pair(str(tmp_path / "checkpoint"), mailbox, ["bonn"])
     marks = ("checkpoint/watersmeet-mailbox", "mail/bonn/watersmeet-mailbox")
     events = disk.take()
     for mark in marks:

@@ -21,10 +21,11 @@ from watersmeet.errors import InvalidQuery, StillRunning
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.sequences import Hop, Sequences
 from watersmeet.spark import finish
+from watersmeet.spark.mail.folder import FolderMailbox
+from watersmeet.spark.mail.mailbox import CONTROL_SENDER, Address
+from watersmeet.spark.mail.source import MailReader, knock
 from watersmeet.spark.session import SparkFailed
 from watersmeet.spark.sites.deployment import Deployment, deploy
-from watersmeet.spark.mail.source import MailReader, knock
-from watersmeet.spark.mail.mailbox import CONTROL, Address, FolderMailbox
 
 SELECT = ["s0.value", "s1.value", "s2.value"]
 SEQUENCES = Sequences(
@@ -73,7 +74,7 @@ class Ended:
 
     @property
     def ends(self) -> list[Path]:
-        return list((self.folder / "mail").glob(f"*/{CONTROL}/*.mail"))
+        return list((self.folder / "mail").glob(f"*/{CONTROL_SENDER}/*.mail"))
 
 
 def test_nothing_ends_before_it_was_read(
@@ -137,13 +138,13 @@ def test_all_sites_hear_of_the_end_in_one_batch(tmp_path: Path) -> None:
     mailbox = FolderMailbox(str(tmp_path))
     start = reader.initialOffset()
     assert reader.latestOffset(start, None) == start
-    mailbox.post(Address("d", CONTROL, "a", 0), b"end")
+    mailbox.post(Address("d", CONTROL_SENDER, "a", 0), b"end")
     mailbox.post(Address("d", "b", "a", 0), b"mail")
     some = reader.latestOffset(start, None)
     assert some == {"": 0, "a/b": 0}
-    mailbox.post(Address("d", CONTROL, "b", 0), b"end")
+    mailbox.post(Address("d", CONTROL_SENDER, "b", 0), b"end")
     told = reader.latestOffset(some, None)
-    assert told == {"": 0, "a/b": 0, f"a/{CONTROL}": 0, f"b/{CONTROL}": 0}
+    assert told == {"": 0, "a/b": 0, f"a/{CONTROL_SENDER}": 0, f"b/{CONTROL_SENDER}": 0}
     assert len(reader.partitions(some, told)) == 2
     knock(str(tmp_path), ["a", "b"])
     knocked = reader.latestOffset(told, None)

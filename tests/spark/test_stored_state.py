@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 
 from watersmeet.errors import CheckpointMismatch, DamagedMessage, DamagedRun, WatersmeetError
+from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.encoding import decode, encode
 from watersmeet.kernel.shares import Piece, Shares
 from watersmeet.kernel.sites.packet import decode as packets_of
 from watersmeet.kernel.slices import Slice
 from watersmeet.optimize.adapt import Remembered
-from watersmeet.spark.shelf import Shelf
-from watersmeet.spark.sites.mailbox import FolderMailbox
-from watersmeet.spark.sites.state import Books, LinkTotals, load
-from watersmeet.spark.state import MANIFEST, BucketState, Manifest, RunEntry
+from watersmeet.spark.host.mail_books import LinkTotals, MailBooks
+from watersmeet.spark.host.shelf import Shelf
+from watersmeet.spark.host.state import MANIFEST, BucketState, Manifest, RunEntry
+from watersmeet.spark.mail.folder import FolderMailbox
 
 
 class MapState:
@@ -50,9 +51,16 @@ class Malicious:
         return Path.touch, (self.file,)
 
 
-def site(values: MapState) -> Any:
-    task: Any = SimpleNamespace(deployment="ours", wiring=None)
-    return load(values, task, "oslo")
+def site(values: MapState, folder: Path) -> Any:
+    """A bucket that keeps its values apart, as sites do."""
+    task: Any = SimpleNamespace(
+        kind=SimpleNamespace(stays_in_memory=True),
+        name="join",
+        buckets=("oslo",),
+        inputs=(),
+        maker=lambda _number, _name: Bucket(),
+    )
+    return BucketState(values, Shelf(folder), "{}").bucket(task, 0, "query")
 
 
 READERS: dict[str, tuple[Callable[[bytes, Path], Any], type[WatersmeetError], str]] = {
@@ -61,13 +69,10 @@ READERS: dict[str, tuple[Callable[[bytes, Path], Any], type[WatersmeetError], st
         CheckpointMismatch,
         "not in a form that this version reads",
     ),
-    "head of a site": (
-        lambda bad, _: site(MapState(head=bad)),
-        CheckpointMismatch,
-        "not in a form that this version reads",
-    ),
     "value of a site": (
-        lambda bad, _: site(MapState(head=encode(Books("ours", names=("part",))), part=bad)),
+        lambda bad, folder: site(
+            MapState(**{"manifest": encode(Manifest("{}", apart=("part",))), "value/part": bad}), folder
+        ),
         CheckpointMismatch,
         "not in a form that this version reads",
     ),
@@ -142,28 +147,29 @@ def test_what_a_bucket_and_a_site_remember_comes_back(tmp_path: Path) -> None:
         "{}",
         [entries(20), entries(3), []],
         1_700_000_000_000,
-        Remembered(((0, 1), (1, 0)), (((0, 1), (5, 6), 2), ((1, 0), (), 0))),
-        {0: Shares(4, 3, [Piece(n, 10, 5) for n in range(9)])},
-        found={"run1": 0.5},
+        {
+            "paths": Remembered(((0, 1), (1, 0)), (((0, 1), (5, 6), 2), ((1, 0), (), 0))),
+            "shares": {0: Shares(4, 3, [Piece(n, 10, 5) for n in range(9)])},
+            "found": {"run1": 0.5},
+        },
+        mail=MailBooks({"oslo": 3}, {"bonn": LinkTotals(1, 2, 3)}, 8),
         named=20,
     )
     values = MapState(manifest=encode(manifest))
     assert BucketState(values, Shelf(tmp_path), "{}").manifest == manifest
-    books = Books("ours", "v", ("a/b",), {"oslo": 3}, {"bonn": LinkTotals(1, 2, 3)}, {0: 5}, {1: 6}, 7, 8)
-    assert decode(encode(books), Books) == books
     pieces = decode(encode([Slice(60, n) for n in range(9)]))
     assert pieces[8].number == 8
 
 
-def test_a_value_that_is_listed_and_gone_is_named() -> None:
-    with pytest.raises(DamagedRun, match='the stored value "part" is missing'):
-        site(MapState(head=encode(Books("ours", names=("part",)))))
+def test_a_value_that_is_listed_and_gone_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DamagedRun, match="stored state value/part is missing"):
+        site(MapState(manifest=encode(Manifest("{}", apart=("part",)))), tmp_path)
 
 
 def test_state_of_something_else_is_refused(tmp_path: Path) -> None:
     """Bytes of ours in the wrong place."""
     values = MapState()
-    values.updateValue(MANIFEST, (encode(Books("ours")),))
+    values.updateValue(MANIFEST, (encode(MailBooks()),))
     with pytest.raises(CheckpointMismatch) as caught:
         BucketState(values, Shelf(tmp_path), "{}")
-    assert caught.value.detail == "it holds Books, not Manifest."
+    assert caught.value.detail == "it holds MailBooks, not Manifest."

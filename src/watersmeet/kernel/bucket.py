@@ -4,7 +4,7 @@ A join is split into buckets that know nothing of each other. A bucket is a stat
 come, and says what came of it. A host (Spark's is `watersmeet.spark.host`) reads sources, sorts rows into
 buckets, keeps their state and carries their results, whatever the kind of bucket:
 
-    batch   on_start, on_rows ..., on_message ..., on_silence if nothing came, on_end ..., on_batch, on_watermark
+    batch   on_start, on_rows, on_message, on_silence if no rows came, on_end, on_batch, on_watermark
     state   windows (runs), save and load (values)
     report  take_metrics, next_expiry
 
@@ -53,7 +53,7 @@ class RunFiles(Protocol):
     """What a host offers a bucket that keeps to its memory: runs lie in files, and may be closed."""
 
     def put_away(self, stored: StoredRun, schema: pa.Schema) -> StoredRun:
-        """Write a run now instead of at the end of the batch; returns it as one that lies in its file only."""
+        """Write a run now, not at the end of the batch; returns it as one that lies in its file only."""
 
     def open_runs(self) -> set[str]:
         """The names of the runs that are open."""
@@ -72,8 +72,8 @@ class Bucket:
             a batch that runs again does the same; others take them in portions, in any order.
         hears_silence: Whether it is told when nothing comes, and when streams have ended.
         sends_messages: Whether it sends messages and gets them.
-        needs_files: Whether rows that leave memory must reach their files; others can do without, more slowly.
-        stays_in_memory: Whether it is kept in memory between batches, because its values are most of its state.
+        needs_files: Whether rows that leave memory must reach their files; others can do without.
+        stays_in_memory: Whether it is kept in memory between batches; its values are most of its state.
     """
 
     __slots__ = ()
@@ -198,4 +198,3 @@ class BucketMaker(Protocol):
 
     def __call__(self, number: int, new_id: Callable[[], str]) -> Bucket:
         """An empty bucket by its number; `new_id` gives names for new runs."""
-

@@ -33,12 +33,14 @@ _VERSION = 1
 _START = struct.Struct("<7sBq")  # magic, version, checksum of all that follows
 _SIZE = struct.Struct("<q")  # bytes of the outline
 _ALIGN = 16
-# So many values of one type are written by columns.
-_MANY = 8
+# So many values of one type are written by columns, and so many numbers to a buffer.
+_MANY, _MANY_NUMBERS = 8, 64
+# Values that JSON has itself.
+_PLAIN = {type(None), bool, float, str}
 # Numbers, truth values, times and texts of a fixed length; arrays of anything else are refused.
 _ARRAYS = "biufcmMSU"
 # Numbers in a row take the first of these that has room for all of them.
-_WIDTHS = [np.iinfo(width) for width in ("i1", "<i2", "<i4", "<i8", "<u8")]
+_WIDTHS = [(width, np.iinfo(width).min, np.iinfo(width).max) for width in ("|i1", "<i2", "<i4", "<i8", "<u8")]
 _CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
     "tuple": tuple,
@@ -107,7 +109,7 @@ class _Writer:
     def one(self, value: Any) -> Any:
         """What the outline says of a value."""
         kind = type(value)
-        if value is None or kind in (str, bool, float):
+        if kind in _PLAIN:
             return value
         if kind is int:
             # JSON has numbers of any length, but Python reads no more than some thousand digits.
@@ -132,15 +134,20 @@ class _Writer:
 
     def many(self, values: Collection[Any]) -> Any:
         """What the outline says of values in a row: a list, or how they lie in columns."""
-        kinds = set(map(type, values)) if len(values) >= _MANY else set()
-        found = self._columns(kinds.pop(), values) if len(kinds) == 1 else None
-        return [self.one(value) for value in values] if found is None else found
+        kinds = set(map(type, values))
+        if len(kinds) == 1 and len(values) >= _MANY:
+            found = self._columns(next(iter(kinds)), values)
+            if found is not None:
+                return found
+        return list(values) if kinds <= _PLAIN else [self.one(value) for value in values]
 
     def _columns(self, kind: type, values: Collection[Any]) -> Any:
         if kind in (int, float):
             width = "<f8" if kind is float else _width(values)
             if width is None:
                 return None
+            if len(values) < _MANY_NUMBERS:
+                return list(values)
             return {"numbers": self._buffer(_raw(np.array(list(values), width))), "as": width}
         if kind is bytes:
             return {"bytes": self._buffer(b"".join(values)), "sizes": self.many(list(map(len, values)))}
@@ -168,7 +175,7 @@ class _Writer:
 def _width(numbers: Collection[int]) -> str | None:
     """The smallest type that holds some numbers."""
     least, most = min(numbers), max(numbers)
-    return next((one.dtype.str for one in _WIDTHS if one.min <= least and most <= one.max), None)
+    return next((width for width, low, high in _WIDTHS if low <= least and most <= high), None)
 
 
 def _raw(array: Any) -> memoryview:
@@ -202,7 +209,7 @@ class _Reader:
         word, *rest = said
         if word == "record":
             name, *values = rest
-            return self.builders[name]([self._one(one) for one in values])
+            return self.builders[name](self._many(values))
         if word in _CONTAINERS:
             return _CONTAINERS[word](self._many(*rest))
         if word == "dict":
@@ -225,7 +232,7 @@ class _Reader:
 
     def _many(self, said: Any) -> list[Any]:
         if isinstance(said, list):
-            return [self._one(one) for one in said]
+            return [self._one(one) if type(one) is list else one for one in said]
         if "numbers" in said:
             return self._array(said["as"], said["numbers"], (-1,)).tolist()  # type: ignore[no-any-return]
         if "bytes" in said:

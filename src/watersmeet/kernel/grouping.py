@@ -23,7 +23,9 @@ def in_groups(items: Iterable[T], *limits: tuple[Callable[[T], int], int]) -> It
     filled = [0] * len(limits)
     for item in items:
         more = [size(item) for size, _ in limits]
-        if group and any(full + add > most for full, add, (_, most) in zip(filled, more, limits, strict=True)):
+        if group and any(
+            full + add > most for full, add, (_, most) in zip(filled, more, limits, strict=True)
+        ):
             yield group
             group, filled = [], [0] * len(limits)
         group.append(item)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from watersmeet.errors import CheckpointMismatch, choices
@@ -49,18 +49,21 @@ def builder(name: str, written: Sequence[str]) -> Callable[[Iterable[Any]], Any]
         found = f"has {choices(unknown)}" if unknown else f"has no {choices(missing)}"
         raise unlike_ours(f'a "{name}" {found}, unlike in this version')
 
-    def build(values: Iterable[Any]) -> Any:
-        found = dict(zip(written, values, strict=True))
-        for field, default in later.items():
-            found[field] = default() if default is not None else None
-        if not is_dataclass(cls):
-            return tuple.__new__(cls, [found[field] for field in known])
-        made = object.__new__(cls)
-        for field, value in found.items():
+    added = {field: default for field, default in later.items() if default is not None}
+
+    def build_tuple(values: Iterable[Any]) -> Any:
+        found = dict(zip(written, values, strict=True)) | {field: make() for field, make in added.items()}
+        return tuple.__new__(cls, [found[field] for field in known])
+
+    def build_record(values: Iterable[Any]) -> Any:
+        made: Any = object.__new__(cls)
+        for field, value in zip(written, values, strict=True):
             object.__setattr__(made, field, value)
+        for field, make in added.items():
+            object.__setattr__(made, field, make())
         return made
 
-    return build
+    return build_record if is_dataclass(cls) else build_tuple
 
 
 def unlike_ours(detail: str) -> CheckpointMismatch:
@@ -72,6 +75,7 @@ def unlike_ours(detail: str) -> CheckpointMismatch:
     )
 
 
+@cache
 def _defaults(cls: Any) -> dict[str, Callable[[], Any] | None]:
     """Per field what makes its default; None if it has none."""
     if not is_dataclass(cls):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.bucket import Bucket, Metrics
+from watersmeet.kernel.bucket import Bucket, Counts, Metrics
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.counted_window import CountedWindow
 from watersmeet.kernel.counting import rows_between
@@ -242,6 +242,10 @@ class WaitingJoin(Bucket):
     def load(self, kept: dict[str, Any]) -> None:
         """Go on from there."""
         self.inner.load(kept)
+
+    def take_counts(self) -> Counts:
+        """The counts, starting anew."""
+        return self.inner.take_counts()
 
     def take_metrics(self) -> Metrics:
         """What it did, which ways it went, and which keys it holds."""

@@ -79,6 +79,8 @@ def difference(stored: str, current: str) -> str:
     Columns added to a stream are the one change that is allowed: rows stored before it read as null there.
     """
     old, new = json.loads(stored), json.loads(current)
+    if "streams" not in old or "streams" not in new:
+        return "" if old == new else f"it belongs to {_named(old)}, and this is {_named(new)}"
     if old["format"] != new["format"]:
         return f"the state has format {old['format']}, this version writes format {new['format']}"
     old_names = [stream["name"] for stream in old["streams"]]
@@ -108,6 +110,13 @@ def difference(stored: str, current: str) -> str:
     if old["buckets"] != new["buckets"]:
         return f"the number of buckets was {old['buckets']} and is now {new['buckets']}"
     return ""
+
+
+def _named(identity: dict[str, Any]) -> str:
+    """What is not a join of operators says its name."""
+    if "streams" in identity:
+        return "a join of " + ", ".join(stream["name"] for stream in identity["streams"])
+    return ", ".join(f"{what} {name}" for what, name in identity.items())
 
 
 _CALLED = {"window": "the window", "time": "the time column", "conditions": "the condition"}

@@ -17,10 +17,10 @@ def main() -> None:
     """Load what every worker needs, then serve as Spark's own daemon does."""
     from pyspark import daemon
 
-    import watersmeet.spark.host.plain
+    import watersmeet.spark.buckets
     import watersmeet.spark.host.pack
-    import watersmeet.spark.host.processor
-    import watersmeet.spark.progressive.processor  # noqa: F401
+    import watersmeet.spark.host.plain
+    import watersmeet.spark.host.processor  # noqa: F401
     from watersmeet.spark.host.allocator import keep_freed_memory
 
     keep_freed_memory()

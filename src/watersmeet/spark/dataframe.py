@@ -59,9 +59,7 @@ def join_dataframe(plan: Plan, control: Path) -> DataFrame:
     def output(operator: Operator) -> DataFrame:
         task = tasks[operator]
         packed = [
-            packed_source(sources[part.stream], task, number)
-            if isinstance(part, Source)
-            else output(part)
+            packed_source(sources[part.stream], task, number) if isinstance(part, Source) else output(part)
             for number, part in enumerate(operator.inputs)
         ]
         own = {part.stream for part in operator.inputs if isinstance(part, Source)}
@@ -75,7 +73,7 @@ def join_dataframe(plan: Plan, control: Path) -> DataFrame:
 
 
 def finished(query: JoinQuery, results: DataFrame) -> DataFrame:
-    """Results as the user wants them, from one struct per stream: what Spark has to judge, and what is kept."""
+    """Results as the user wants them, from one struct per stream: Spark judges what is left to it."""
     for rest in query.afterwards:
         results = results.filter(F.expr(rest.text))
     return results.select(*result_columns_of(query))

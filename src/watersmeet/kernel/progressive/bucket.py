@@ -206,9 +206,7 @@ class ProgressiveBucket(Bucket):
         self.counts, self.tasks = Counts([0, 0], [0, 0]), [0, 0]
         counts.results, counts.examined, counts.lookups = pairs.results, pairs.examined, pairs.lookups
         received = self.join.books.received
-        live: Metrics = {
-            f"live_{side}": 0 if self.finished else int(received[side].sum()) for side in (0, 1)
-        }
+        live: Metrics = {f"live_{side}": 0 if self.finished else int(received[side].sum()) for side in (0, 1)}
         return counts.metrics() | live | {"scans": tasks[0], "merges": tasks[1]}
 
     def save(self) -> dict[str, Any]:

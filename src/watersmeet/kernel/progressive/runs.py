@@ -196,7 +196,7 @@ class RunStore:
     def _found(
         self, side: int, heads: Sequence[StoredRun], others: Sequence[StoredRun], history: History | None
     ) -> Iterator[Results]:
-        """Pairs of some runs with others that a history does not have; None while rows first meet in memory."""
+        """Pairs of some runs with others that were not found before; no history while rows first meet."""
         first, second = self.columns
         positions = (first, first + 1), (second, second + 1)
         also = () if history is None else (Unseen(positions, history),)

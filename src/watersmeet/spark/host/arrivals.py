@@ -1,4 +1,4 @@
-"""What has come for a bucket in one batch: packed rows by input, mail by sender, and which streams have ended."""
+"""What has come for a bucket in one batch: packed rows by input, mail by sender, streams that have ended."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.run import Rows
-from watersmeet.kernel.grouping import in_groups
 from watersmeet.spark.host.task import Aligned, InputTask
 
 _PACKED = ("label", "input", "blob")

@@ -1,4 +1,4 @@
-"""The books of a whole join, kept by a group of their own: whose checkpoint it is, and what the sources sent."""
+"""The books of a whole join, kept by a group of their own: whose checkpoint it is, what sources have sent."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ class Ledger:
             behind = {number: newest - watermark for number, newest in self.newest.items()}
             values |= {f"behind_us_{number}": max(0, lag) for number, lag in behind.items()}
         streams = [i for i, spec in enumerate(task.inputs) if spec.stream is not None]
-        reached = {
-            i: self.newest[str(i)] - task.inputs[i].lateness for i in streams if str(i) in self.newest
-        }
+        reached = {i: self.newest[str(i)] - task.inputs[i].lateness for i in streams if str(i) in self.newest}
         # A stream that has sent nothing yet holds the watermark at its start.
         silent = [i for i in streams if i not in reached]
         holder = silent[0] if silent else min(reached, key=lambda i: (reached[i], i), default=None)

@@ -32,15 +32,15 @@ class Fold(Enum):
     LEDGER = "what the ledger says, which is the only one to know it"
 
 
-def _metric(fold: Fold, *, name: str | None = None, read: Any = None) -> Any:
-    """A field that is reported.
+def _metric(fold: Fold, *, name: str | None = None, read: Any = None) -> dict[str, Any]:
+    """What makes a field one that is reported.
 
     Args:
         fold: How reports become one number.
         name: What it is called in reports, where numbers are in another unit.
         read: How the number becomes what users see.
     """
-    return field(metadata={"fold": fold, "name": name, "read": read})
+    return {"fold": fold, "name": name, "read": read}
 
 
 def _datetime(micros: int | None) -> datetime | None:
@@ -98,18 +98,18 @@ class StreamMetrics:
         paths: The ways its new rows take, in the buckets that reported.
     """
 
-    rows: int = _metric(Fold.SUM)
-    row_bytes: int = _metric(Fold.SUM)
-    late: int = _metric(Fold.SUM)
-    null_keys: int = _metric(Fold.SUM)
-    null_times: int = _metric(Fold.SUM)
-    future_times: int = _metric(Fold.SUM)
-    live: int | None = _metric(Fold.STATE)
-    state_bytes: int | None = _metric(Fold.STATE)
-    memory_bytes: int | None = _metric(Fold.STATE)
-    keys: int | None = _metric(Fold.STATE)
-    newest: datetime | None = _metric(Fold.LEDGER, name="newest_us", read=_datetime)
-    behind: timedelta | None = _metric(Fold.LEDGER, name="behind_us", read=_timedelta)
+    rows: int = field(metadata=_metric(Fold.SUM))
+    row_bytes: int = field(metadata=_metric(Fold.SUM))
+    late: int = field(metadata=_metric(Fold.SUM))
+    null_keys: int = field(metadata=_metric(Fold.SUM))
+    null_times: int = field(metadata=_metric(Fold.SUM))
+    future_times: int = field(metadata=_metric(Fold.SUM))
+    live: int | None = field(metadata=_metric(Fold.STATE))
+    state_bytes: int | None = field(metadata=_metric(Fold.STATE))
+    memory_bytes: int | None = field(metadata=_metric(Fold.STATE))
+    keys: int | None = field(metadata=_metric(Fold.STATE))
+    newest: datetime | None = field(metadata=_metric(Fold.LEDGER, name="newest_us", read=_datetime))
+    behind: timedelta | None = field(metadata=_metric(Fold.LEDGER, name="behind_us", read=_timedelta))
     largest: int | None
     paths: tuple[PathUse, ...]
 
@@ -126,10 +126,10 @@ class PredicateMetrics:
             so that results depend on chance.
     """
 
-    pairs: int = _metric(Fold.SUM)
-    held: int = _metric(Fold.SUM)
-    seconds: float = _metric(Fold.SUM, name="asked_us", read=lambda micros: micros / 1e6)
-    unlike: int = _metric(Fold.SUM)
+    pairs: int = field(metadata=_metric(Fold.SUM))
+    held: int = field(metadata=_metric(Fold.SUM))
+    seconds: float = field(metadata=_metric(Fold.SUM, name="asked_us", read=lambda micros: micros / 1e6))
+    unlike: int = field(metadata=_metric(Fold.SUM))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,16 +159,16 @@ class BatchMetrics:
 
     name: str
     batch: int
-    results: int = _metric(Fold.SUM)
-    rows_examined: int = _metric(Fold.SUM)
-    lookups: int = _metric(Fold.SUM)
-    path_changes: int = _metric(Fold.SUM)
-    scans: int = _metric(Fold.SUM)
-    merges: int = _metric(Fold.SUM)
-    messages: int = _metric(Fold.SUM)
-    message_bytes: int = _metric(Fold.SUM)
-    waiting: int | None = _metric(Fold.STATE)
-    worker_bytes: int | None = _metric(Fold.MOST)
+    results: int = field(metadata=_metric(Fold.SUM))
+    rows_examined: int = field(metadata=_metric(Fold.SUM))
+    lookups: int = field(metadata=_metric(Fold.SUM))
+    path_changes: int = field(metadata=_metric(Fold.SUM))
+    scans: int = field(metadata=_metric(Fold.SUM))
+    merges: int = field(metadata=_metric(Fold.SUM))
+    messages: int = field(metadata=_metric(Fold.SUM))
+    message_bytes: int = field(metadata=_metric(Fold.SUM))
+    waiting: int | None = field(metadata=_metric(Fold.STATE))
+    worker_bytes: int | None = field(metadata=_metric(Fold.MOST))
     rows_examined_per_result: float | None
     kernel_ms: float
     watermark_held_by: str | None

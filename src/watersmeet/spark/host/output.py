@@ -51,7 +51,9 @@ class Output(Protocol):
 
 def output_of(task: Task) -> Output:
     """The output of a task, by where its results go."""
-    return UserRows(task, task.output) if isinstance(task.output, ResultRows) else LinkedRows(task, task.output)
+    return (
+        UserRows(task, task.output) if isinstance(task.output, ResultRows) else LinkedRows(task, task.output)
+    )
 
 
 class UserRows:
@@ -93,9 +95,7 @@ class UserRows:
         """One row of metrics."""
         return self._rows(self._empty(), pa.nulls(1, _TIME), metrics=_report(values, self._metric_names))
 
-    def _mailed(
-        self, sender: str, receiver: str | None, number: int | None, body: bytes
-    ) -> pa.RecordBatch:
+    def _mailed(self, sender: str, receiver: str | None, number: int | None, body: bytes) -> pa.RecordBatch:
         said = {"sender": sender, "receiver": receiver, "number": number, "body": body}
         return self._rows(self._empty(), pa.nulls(1, _TIME), mail=pa.array([said], _MAIL))
 

@@ -6,8 +6,8 @@ few dozen rows per batch instead of half a million, and the shuffle moves them a
     (k, ts, payload) ...  ->  (label, input, blob, newest)     blob: see `spark.blobs`
 
 Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. The clock
-is that of the batch, so a batch that runs again decides the same. What leaves is counted, and the counts go to the ledger group with the newest time seen. That time is also what Spark's
-watermark follows.
+is that of the batch, so a batch that runs again decides the same. What leaves is counted, and the counts go
+to the ledger group with the newest time seen. That time is also what Spark's watermark follows.
 """
 
 from __future__ import annotations
@@ -124,9 +124,7 @@ def _times(times: pa.Array) -> pa.RecordBatch:
     return pa.record_batch([times], ["time"])
 
 
-def _usable(
-    batch: pa.RecordBatch, spec: InputTask, report: Report
-) -> tuple[pa.Array, pa.RecordBatch]:
+def _usable(batch: pa.RecordBatch, spec: InputTask, report: Report) -> tuple[pa.Array, pa.RecordBatch]:
     """The times of the rows that have a usable one, and the rows that can join.
 
     These have the stored columns in their stored types.

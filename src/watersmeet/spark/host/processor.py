@@ -1,7 +1,7 @@
 """The stateful operator: a batch of one bucket, from what has come to what leaves; and the ledger's.
 
-    arrivals -> bucket.on_start, on_rows, on_message, on_silence, on_end, on_batch, on_watermark -> output
-                state before and after
+arrivals -> bucket.on_start, on_rows, on_message, on_silence, on_end, on_batch, on_watermark -> output
+            state before and after
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def function_metrics(task: Task) -> Metrics:
 
 def counted_once(task: Task, number: int, values: Metrics) -> Metrics:
     """What a bucket reports, less what is counted by the first one: rows that all buckets get."""
-    others = {i for i, spec in enumerate(task.inputs) if spec.replicated and spec.homes is None and number > 0}
+    others = {
+        i for i, spec in enumerate(task.inputs) if spec.replicated and spec.homes is None and number > 0
+    }
     return {
         name: value
         for name, value in values.items()
@@ -215,7 +217,9 @@ class Processor:
         said = bucket.status() | {
             "sent": {receiver: asdict(totals) for receiver, totals in mail.sent.items()},
             "skipped": mail.skipped,
-            "asked": {one.text: asdict(known) for one, known in zip(self._task.functions, asked, strict=True)},
+            "asked": {
+                one.text: asdict(known) for one, known in zip(self._task.functions, asked, strict=True)
+            },
         }
         return json.dumps(said).encode()
 

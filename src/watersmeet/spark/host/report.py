@@ -98,9 +98,7 @@ def _summary(
 
     def of_stream(i: int) -> Column:
         largest = F.when(everywhere, F.array_max(each(f"live_{i}"))).alias("largest")
-        return F.struct(
-            *all_of(StreamMetrics, i), largest, _counted(each(f"{PATH}_{i}")).alias("paths")
-        )
+        return F.struct(*all_of(StreamMetrics, i), largest, _counted(each(f"{PATH}_{i}")).alias("paths"))
 
     holder = F.get(F.array(*[F.lit(name) for name in names]), reported("holder").cast("int"))
     return F.struct(
@@ -154,7 +152,9 @@ def _stands_out(alone: Column, reports: Column, places: dict[str, int]) -> Colum
     from pyspark.sql import functions as F
 
     def of_stream(report: Column, name: str) -> Column:
-        return F.get(report, (alone["input"] * len([*folded(StreamMetrics), PATH]) + places[f"{name}_0"]).cast("int"))
+        return F.get(
+            report, (alone["input"] * len([*folded(StreamMetrics), PATH]) + places[f"{name}_0"]).cast("int")
+        )
 
     averages = F.filter(
         F.transform(reports, lambda one: F.try_divide(of_stream(one, "live"), of_stream(one, "keys"))),

@@ -186,9 +186,7 @@ class BucketState:
             self.manifest.windows = [[] for _ in bucket.windows]
         self._known = set(self._entries())
         more = bucket.run_columns or pa.schema([])
-        for window, number, entries in zip(
-            bucket.windows, bucket.stored, self.manifest.windows, strict=True
-        ):
+        for window, number, entries in zip(bucket.windows, bucket.stored, self.manifest.windows, strict=True):
             schema = pa.schema([]) if number is None else pa.schema([*inputs[number], *more])
             window.runs = [
                 StoredRun(

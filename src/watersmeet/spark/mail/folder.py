@@ -31,9 +31,7 @@ class FolderMailbox:
         """The folder need not exist yet."""
         self._folder = Path(folder).absolute()
         if self._folder.exists() and not self._folder.is_dir():
-            raise InvalidQuery(
-                "the mailbox is not a folder", f"{self._folder} is a file.", "name a folder."
-            )
+            raise InvalidQuery("the mailbox is not a folder", f"{self._folder} is a file.", "name a folder.")
 
     @property
     def address(self) -> str:
@@ -156,9 +154,9 @@ class FolderMailbox:
             return (self._folder / site / name).read_text()
         return None
 
-    def keep_note(self, site: str, name: str, text: str) -> None:
+    def keep_note(self, site: str, name: str, text: str, *, durable: bool = False) -> None:
         """Note something about a site, in place of what was noted under that name before."""
-        put_file(make_folders(self._folder, site) / name, text.encode())
+        put_file(make_folders(self._folder, site) / name, text.encode(), durable=durable)
 
     def _place(self, receiver: str, sender: str) -> Path:
         # Names may come from a checkpoint, and must not lead elsewhere.

@@ -73,8 +73,11 @@ class Mailbox(Protocol):
     def note(self, site: str, name: str) -> str | None:
         """What was noted about a site; None if nothing was."""
 
-    def keep_note(self, site: str, name: str, text: str) -> None:
-        """Note something about a site, in place of what was noted under that name before."""
+    def keep_note(self, site: str, name: str, text: str, *, durable: bool = False) -> None:
+        """Note something about a site, in place of what was noted under that name before.
+
+        With `durable` it survives a power loss.
+        """
 
 
 def open_mailbox(address: str | Path) -> Mailbox:
@@ -93,7 +96,7 @@ def open_mailbox(address: str | Path) -> Mailbox:
         raise InvalidQuery(
             f'mail cannot be sent by "{scheme}"',
             f"the mailbox is {address}.",
-            f"give a folder that is mounted at all sites, or an address that starts with {choices(transports)}.",
+            f"give a folder that is mounted at all sites, or one of {choices(transports)}.",
         )
     return transports[scheme](rest)
 

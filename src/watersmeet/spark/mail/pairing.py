@@ -52,4 +52,4 @@ def pair(checkpoint: str, mailbox: Mailbox, sites: Iterable[str]) -> None:
         put_file(own, word.encode())
     for site, there in marks.items():
         if there is None:
-            mailbox.keep_note(site, _MARK, word)
+            mailbox.keep_note(site, _MARK, word, durable=True)

@@ -229,7 +229,9 @@ class _Closing:
         try:
             mail = F.col(MAIL_COLUMN)
             small = F.when(F.length(mail["body"]) <= SMALL, mail["body"]).alias("body")
-            rows = output.filter(mail.isNotNull()).select(f"{MAIL_COLUMN}.*").withColumn("body", small).collect()
+            rows = (
+                output.filter(mail.isNotNull()).select(f"{MAIL_COLUMN}.*").withColumn("body", small).collect()
+            )
             mailed = [row for row in rows if row.receiver is not None]
             large = output.filter(F.length(mail["body"]) > SMALL).select(f"{MAIL_COLUMN}.*")
             post_mail(self._board.mailbox, self._board.deployment, mailed, large)

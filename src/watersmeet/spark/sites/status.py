@@ -82,13 +82,12 @@ class StatusBoard:
 
     def report(self, said: dict[str, dict[str, Any]], totals: dict[str, dict[str, int]]) -> None:
         """Keep what sites say after a batch, and what the ledger says about their streams."""
+        came = {"rows": totals.get("rows", {}), "aside": _added(totals, "null_times", "future_times")}
         for site, one in said.items():
-            by_stream = {"rows": totals.get("rows", {}), "aside": _added(totals, "null_times", "future_times")}
-            one = self._known(site) | one | {name: found for name, found in by_stream.items() if totals}
-            self.sites[site] = self._read(site, one)
-            self.mailbox.keep_note(
-                site, _NOTE, json.dumps({"deployment": self.deployment, "said": one})
-            )
+            all_said = self._known(site) | one | (came if totals else {})
+            self.sites[site] = self._read(site, all_said)
+            kept = {"deployment": self.deployment, "said": all_said}
+            self.mailbox.keep_note(site, _NOTE, json.dumps(kept))
 
     def _known(self, site: str) -> dict[str, Any]:
         """What the ledger said before: it does not speak in every batch."""

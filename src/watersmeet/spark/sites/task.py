@@ -1,4 +1,4 @@
-"""From a wiring to what the workers are told: every site is a bucket, every stream goes to where it arrives."""
+"""From a wiring to what the workers are told: every site is a bucket, streams go to where they arrive."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
     return source.select(*[column.alias(f"c{i}") for i, column in enumerate(columns)])
 
 
-def site_task(
-    query: JoinQuery, wiring: Wiring, sources: Sequence[StructType], here: Sequence[str]
-) -> Task:
+def site_task(query: JoinQuery, wiring: Wiring, sources: Sequence[StructType], here: Sequence[str]) -> Task:
     """The task of a join between sites.
 
     Args:
@@ -81,9 +79,7 @@ def site_task(
         for part in wiring.parts
     )
     wiring = replace(wiring, parts=parts)
-    inputs = tuple(
-        _input_task(query, wiring, stream, schema, here) for stream, schema in enumerate(sources)
-    )
+    inputs = tuple(_input_task(query, wiring, stream, schema, here) for stream, schema in enumerate(sources))
     types = {
         ref: spec.kept.field(position).type
         for stream, spec in enumerate(inputs)
