@@ -175,15 +175,16 @@ def test_rows_after_the_end_are_refused_and_counted() -> None:
 def test_memory_is_kept_to_where_rows_of_one_side_are_large(algorithm: str) -> None:
     budget = 400_000
     plan = PLANS["bigint"]
+    plan = replace(plan, bounded=replace(plan.bounded, bits=1))
     names = count()
     bucket = ProgressiveBucket.from_plan(
         plan,
         plan.root,
         layouts(plan)[plan.root],
-        policy(algorithm),
-        budget,
-        1,
         lambda: str(next(names)),
+        policy=policy(algorithm),
+        budget=budget,
+        recent=recent_volume,
     )
     random = np.random.default_rng(1)
     schema = pa.schema([("value", pa.binary())])
