@@ -9,20 +9,23 @@ WARM := $(VENV)/.warm
 PYTHON ?=
 export PYTHON
 
-# Extra arguments for demo, test, bench-keyed and real, as in: make test ARGS="-k java"
+# Extra arguments for demo, test, the benchmarks and real, as in: make test ARGS="-k java"
 ARGS ?=
 
 # The folder with the data sets of real.
 DATA ?=
 
+# The commit bench-compare compares with.
+BASE ?=
+
 # Starts the recipes that run Spark. The setup has made sure of Java, so this only looks it up.
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic bench-progressive report real clean
+.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 setup: java $(WARM) ## Make .venv, install everything, compile the kernels (the other targets do this)
 
@@ -82,6 +85,16 @@ report: setup ## Run every paper's experiments and every benchmark, and write do
 
 bench-sites: setup ## Measure what joins between sites send: semijoins, and plans per value
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.sites $(ARGS)
+
+ifneq ($(BASE),)
+bench-compare: setup ## Compare two commits by processor time per row: make bench-compare BASE=<commit>
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.compare "$(BASE)" $(ARGS)
+else
+bench-compare:
+	@echo 'Say what to compare the files here with: make bench-compare BASE=<commit>' >&2
+	@echo 'or another commit than the files here: make bench-compare BASE=<commit> ARGS="--new <commit>"' >&2
+	@exit 2
+endif
 
 ifneq ($(DATA),)
 real: setup ## Join real data in full, against DuckDB: make real DATA=<folder>

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,20 @@ _SETTINGS = {
 }
 
 
-def run_apart(module: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """What a module makes of a specification; it must hand its arguments to `answer`."""
+def run_apart(
+    module: str, spec: dict[str, Any], environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What a module makes of a specification; it must hand its arguments to `answer`.
+
+    Args:
+        module: The module to run.
+        spec: What it is asked, as JSON has it.
+        environment: Variables that are other than here.
+    """
+    # Found here, since the process may run another version of us.
+    from watersmeet.java import ensure_java
+
+    ensure_java()
     with tempfile.TemporaryDirectory(prefix="watersmeet-bench-") as folder:
         paths = [Path(folder) / name for name in ("spec.json", "answer.json", "log.txt")]
         asked, answered, log = paths
@@ -34,7 +46,7 @@ def run_apart(module: str, spec: dict[str, Any]) -> dict[str, Any]:
                 [sys.executable, "-m", module, str(asked), str(answered)],
                 stdout=output,
                 stderr=output,
-                env={**os.environ, "TMPDIR": folder},
+                env={**os.environ, **(environment or {}), "TMPDIR": folder},
                 check=False,
             ).returncode
         if status != 0 or not answered.exists():
@@ -47,9 +59,6 @@ def session_apart(cores: int, settings: dict[str, str]) -> SparkSession:
     """The Spark session of such a process: quiet, with the interpreter that runs here."""
     from pyspark.sql import SparkSession
 
-    from watersmeet.java import ensure_java
-
-    ensure_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{cores}]")
     for name, value in {**_SETTINGS, **settings}.items():

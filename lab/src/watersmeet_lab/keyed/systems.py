@@ -19,6 +19,19 @@ def ours(case: Case) -> Outcome:
     """Watersmeet with its recommended settings."""
     import watersmeet as wm
 
+    spark, result = our_join(case)
+
+    def held(progress: Any) -> int | None:
+        counts = [stream.live for join in wm.metrics(progress) for stream in join.streams.values()]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    return stream_through(spark, result, held)
+
+
+def our_join(case: Case) -> tuple[SparkSession, DataFrame]:
+    """The join on a session of its own, by nothing but what any version of us has."""
+    import watersmeet as wm
+
     settings = wm.recommended_settings(cores=case.cores)
     spark = _session(case, {**settings, **case.options})
     streams = [
@@ -26,13 +39,7 @@ def ours(case: Case) -> Outcome:
         for i in range(case.workload.streams)
     ]
     # One bucket per core: more would only serve a larger machine.
-    result = wm.join(*streams, on="key", buckets=case.cores).to_dataframe()
-
-    def held(progress: Any) -> int | None:
-        counts = [stream.live for join in wm.metrics(progress) for stream in join.streams.values()]
-        return None if None in counts else sum(count for count in counts if count is not None)
-
-    return stream_through(spark, result, held)
+    return spark, wm.join(*streams, on="key", buckets=case.cores).to_dataframe()
 
 
 def native(case: Case) -> Outcome:
