@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from sqlglot import exp
 
 from watersmeet.query.duration import parse_duration, to_us
-from watersmeet.query.expression import Call, Constant, Expression, Field, NotCompiled, call
+from watersmeet.query.expression import Call, Constant, Expression, Field, NotCompiled, alike, call
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import resolve
 
 _DAY_US = 86_400_000_000
-_OPERATORS: dict[type[exp.Expression], str] = {
+_TOO_FINE = re.compile(r"\.\d{7}")
+# What the operators are called in expressions; Spark knows those with two sides by the same names.
+OPERATORS: dict[type[exp.Expression], str] = {
     exp.And: "and",
     exp.Or: "or",
     exp.Not: "not",
@@ -70,10 +74,16 @@ def compile_tree(
             return read(node.this)
         if isinstance(node, exp.Column):
             return _field(node, streams, text)
-        if isinstance(node, (exp.Literal, exp.Boolean, exp.Interval)):
-            return _constant(node)
-        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-            return _suffixed(node)
+        if isinstance(node, exp.Boolean):
+            return Constant(bool(node.this), "boolean")
+        if isinstance(node, exp.Interval):
+            return _interval(node)
+        if isinstance(node, exp.Literal) and node.is_string:
+            return Constant(node.this, "string")
+        if _is_number(node):
+            return _number(node, "")
+        if isinstance(node, exp.Neg) and _is_number(node.this):
+            return _number(node.this, "-")
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return call("isnull", read(node.this))
         if isinstance(node, exp.Between):
@@ -85,9 +95,8 @@ def compile_tree(
             function = "greatest" if isinstance(node, exp.Greatest) else "least"
             return call(function, *[read(part) for part in (node.this, *node.expressions)])
         if isinstance(node, exp.In) and node.expressions:
-            value = read(node.this)
-            return _any([call("=", value, read(option)) for option in node.expressions])
-        operator = _OPERATORS.get(type(node))
+            return _any(alike("in", read(node.this), *map(read, node.expressions)))
+        operator = OPERATORS.get(type(node))
         if operator is None:
             raise NotCompiled(f"{node.key.upper()}")
         made = call(operator, *[read(part) for part in (node.this, node.args.get("expression")) if part])
@@ -111,11 +120,9 @@ def _by_calendar(made: Call) -> bool:
     ) or kinds == ["timestamp", "timestamp"]
 
 
-def _any(options: list[Call]) -> Call:
-    found = options[0]
-    for option in options[1:]:
-        found = call("or", found, option)
-    return found
+def _any(value_and_options: tuple[Expression, ...]) -> Call:
+    value, *options = value_and_options
+    return reduce(partial(call, "or"), [call("=", value, option) for option in options])
 
 
 def _field(column: exp.Column, streams: Sequence[Stream], text: str) -> Field:
@@ -130,38 +137,41 @@ def _field(column: exp.Column, streams: Sequence[Stream], text: str) -> Field:
     return Field(stream, name, kind)
 
 
-def _constant(node: exp.Expression) -> Expression:
-    if isinstance(node, exp.Boolean):
-        return Constant(bool(node.this), "boolean")
-    if isinstance(node, exp.Interval):
-        return _interval(node)
-    if node.is_string:
-        return Constant(node.this, "string")
-    text = node.this
-    if not text.isdigit():
+def _is_number(node: exp.Expression) -> bool:
+    """Whether it is a number as written, which may say its type, such as 1L or 2.5D."""
+    inner = node.this if isinstance(node, exp.Cast) else node
+    return isinstance(inner, exp.Literal) and not inner.is_string
+
+
+def _number(node: exp.Expression, sign: str) -> Constant:
+    """A number as written; its sign is part of it, so that the smallest int is an int."""
+    if isinstance(node, exp.Cast):
+        text = f"{sign}{node.this.this}"
+        if node.to.is_type("double"):
+            return Constant(float(text), "double")
+        if node.to.is_type("bigint") and node.this.this.isdigit() and _fits(int(text), 64):
+            return Constant(int(text), "bigint")
+        raise NotCompiled(f"a conversion to {node.to.sql()}")
+    text = f"{sign}{node.this}"
+    if not node.this.isdigit():
         # With an exponent it is a double, with a point alone a decimal.
         return Constant(float(text), "double" if "e" in text.lower() else "decimal")
-    value = int(text)
-    for kind, limit in (("int", 1 << 31), ("bigint", 1 << 63)):
-        if value < limit:
-            return Constant(value, kind)
+    for kind, bits in (("int", 32), ("bigint", 64)):
+        if _fits(int(text), bits):
+            return Constant(int(text), kind)
     raise NotCompiled("a number beyond bigint")
 
 
-def _suffixed(node: exp.Cast) -> Constant:
-    """A number that says its type, such as 1L or 2.5D."""
-    text = node.this.this
-    if node.to.is_type("double"):
-        return Constant(float(text), "double")
-    if node.to.is_type("bigint") and text.isdigit() and int(text) < 1 << 63:
-        return Constant(int(text), "bigint")
-    raise NotCompiled(f"a conversion to {node.to.sql()}")
+def _fits(value: int, bits: int) -> bool:
+    return -(1 << bits - 1) <= value < 1 << bits - 1
 
 
 def _interval(node: exp.Interval) -> Constant:
     unit = "" if node.unit is None else str(node.unit.this)
     if node.this is None or isinstance(node.unit, exp.IntervalSpan) or not isinstance(node.this, exp.Literal):
         raise NotCompiled("an interval from one unit to another")
+    if _TOO_FINE.search(node.this.this):
+        raise NotCompiled("an interval of less than a microsecond")
     try:
         return Constant(to_us(parse_duration(f"{node.this.this} {unit}".strip())), "interval")
     except ValueError as error:

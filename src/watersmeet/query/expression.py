@@ -98,10 +98,10 @@ def call(function: str, *arguments: Expression) -> Call:
     if function == "isnull":
         return Call(function, arguments, BOOLEAN)
     if function in ("=", "!=", "<", "<=", ">", ">=", "<=>"):
-        return Call(function, _alike(function, arguments), BOOLEAN)
+        return Call(function, alike(function, *arguments), BOOLEAN)
     if function in ("least", "greatest"):
-        alike = _alike(function, arguments)
-        return Call(function, alike, alike[0].type)
+        same = alike(function, *arguments)
+        return Call(function, same, same[0].type)
     return _arithmetic(function, arguments)
 
 
@@ -118,12 +118,12 @@ def _arithmetic(function: str, arguments: tuple[Expression, ...]) -> Call:
     if function == "/":
         # Spark divides whole numbers as doubles.
         return Call(function, tuple(_double(function, argument) for argument in arguments), "double")
-    alike = _alike(function, arguments)
-    _require(function, alike, INTEGERS if function == "%" else (*INTEGERS, "double"))
-    return Call(function, alike, alike[0].type)
+    same = alike(function, *arguments)
+    _require(function, same, INTEGERS if function == "%" else (*INTEGERS, "double"))
+    return Call(function, same, same[0].type)
 
 
-def _alike(function: str, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+def alike(function: str, *arguments: Expression) -> tuple[Expression, ...]:
     """The arguments in one common type."""
     kinds = {argument.type for argument in arguments}
     if len(kinds) <= 1 and kinds != {DECIMAL}:

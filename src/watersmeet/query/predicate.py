@@ -29,6 +29,7 @@ from watersmeet.query.bands import Bound, bounds_of
 from watersmeet.query.compile import compile_tree
 from watersmeet.query.expression import Expression, Field, FunctionCall, NotCompiled, conjuncts, fields
 from watersmeet.query.function import Function
+from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
     Conjunct,
@@ -55,8 +56,8 @@ class Types(Protocol):
     def of_key(self, stream: Stream, text: str) -> Column:
         """The type of an expression over one stream."""
 
-    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
-        """Raise InvalidQuery if a text is not a condition over these streams."""
+    def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+        """The readings that do not mean what was written; raises InvalidQuery where that means nothing."""
 
 
 class ColumnsOnly:
@@ -69,8 +70,9 @@ class ColumnsOnly:
         """Nobody asks for the type of a column."""
         raise AssertionError(f"{text} is more than a column of {stream.name}")
 
-    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
-        """Trust the text."""
+    def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+        """Trust sqlglot."""
+        return readings[:0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class Predicates:
     conditions: list[Condition] = field(default_factory=list)
     afterwards: list[Afterwards] = field(default_factory=list)
     bounds: list[Bound] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    misread: frozenset[str] = frozenset()
 
     def groups(self) -> Iterable[frozenset[int]]:
         """The sets of streams that some condition links."""
@@ -134,10 +138,26 @@ class Predicates:
 def sort_predicates(
     streams: Sequence[Stream], conditions: Sequence[str | Function], types: Types
 ) -> Predicates:
-    """Read the conditions of a join and sort them by what they are good for."""
-    found = Predicates(streams)
-    equal = Classes(len(streams))
+    """Read the conditions of a join and sort them by what they are good for.
+
+    Spark is asked once whether it reads all of them the same way. Where it does not, the condition is left
+    to it as it was written.
+    """
     _refuse_alike([one for one in conditions if isinstance(one, Function)])
+    texts = [one for one in conditions if isinstance(one, str)]
+    divided = [division(text) for text in texts]
+    found = _sorted(Predicates(streams), conditions, types)
+    misread = types.misread([*divided, *found.readings])
+    refuse_misread(reading for reading in misread if reading in divided)
+    if misread:
+        unsure = frozenset(reading.written for reading in misread)
+        found = _sorted(Predicates(streams, misread=unsure), conditions, types)
+    return found
+
+
+def _sorted(found: Predicates, conditions: Sequence[str | Function], types: Types) -> Predicates:
+    streams = found.streams
+    equal = Classes(len(streams))
     for text in conditions:
         if isinstance(text, Function):
             found.conditions.append(_function_condition(streams, text))
@@ -146,13 +166,16 @@ def sort_predicates(
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
             if len(linked) == 1:
-                _add_filter(found, linked.pop(), conjunct.text, types)
-            elif (pair := _equality(conjunct, streams, types)) is not None:
+                _add_filter(found, linked.pop(), conjunct, types)
+            elif (pair := _equality(found, conjunct, types)) is not None:
                 equal.join(*pair)
+                found.readings.append(
+                    Reading(conjunct.text, " = ".join(f"({side.text})" for _, side in pair[:2]))
+                )
                 with suppress(NotCompiled):
-                    found.bounds += (
-                        bounds_of(_compiled(conjunct, streams, types), streams, conjunct.text) or ()
-                    )
+                    bounds = bounds_of(_compiled(conjunct, streams, types), streams, conjunct.text)
+                    found.bounds += bounds or ()
+                    found.readings += [reading_of(conjunct, streams)] if bounds else []
             else:
                 _add_condition(found, conjunct, columns, types)
     for members, kind in equal.classes():
@@ -161,7 +184,8 @@ def sort_predicates(
         # Two columns of one stream that equal the same column of another equal each other.
         for stream, same in enumerate(members):
             for other in same[1:]:
-                _add_filter(found, stream, f"({same[0].text}) = ({other.text})", types)
+                (conjunct,) = read_conjuncts(f"({same[0].text}) = ({other.text})")
+                _add_filter(found, stream, conjunct, types)
     return found
 
 
@@ -206,15 +230,13 @@ def _refuse_alike(functions: Sequence[Function]) -> None:
             )
 
 
-def _add_filter(found: Predicates, stream: int, text: str, types: Types) -> None:
+def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types) -> None:
     """A condition on one stream; with a window of rows, a row that fails it still counts as a row."""
     if isinstance(found.streams[stream].window, RowWindow):
-        (conjunct,) = read_conjuncts(text)
-        columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, text)))
+        columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, conjunct.text)))
         _add_condition(found, conjunct, columns, types)
     else:
-        types.refuse_untyped(found.streams, text)
-        found.filters.append(Filter(stream, text))
+        found.filters.append(Filter(stream, conjunct.text))
 
 
 def _compiled(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> Expression:
@@ -225,9 +247,10 @@ def _add_condition(
     found: Predicates, conjunct: Conjunct, columns: tuple[tuple[int, str], ...], types: Types
 ) -> None:
     try:
+        if conjunct.text in found.misread:
+            raise NotCompiled("sure reading of it")
         whole = _compiled(conjunct, found.streams, types)
     except NotCompiled as reason:
-        types.refuse_untyped(found.streams, conjunct.text)
         found.afterwards.append(Afterwards(conjunct.text, columns, str(reason)))
         return
     if whole.type != "boolean":
@@ -236,16 +259,17 @@ def _add_condition(
             f"its value is of type {whole.type}.",
             "compare it with something, so that it is true or false.",
         )
+    found.readings.append(reading_of(conjunct, found.streams))
     for part in conjuncts(whole):
         linked = frozenset(mention.stream for mention in fields(part))
         bounds = bounds_of(part, found.streams, conjunct.text) or ()
         found.conditions.append(Condition(conjunct.text, part, linked, bounds))
 
 
-def _equality(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> tuple[Side, Side, str] | None:
+def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side, Side, str] | None:
     """The two sides of an equality between two streams, made of one type."""
-    texts = sides(conjunct)
-    if texts is None:
+    streams, texts = found.streams, sides(conjunct)
+    if texts is None or conjunct.text in found.misread:
         return None
     ends: list[tuple[int, Member, Column]] = []
     for text in texts:

@@ -1,7 +1,8 @@
 """Reading SQL conditions: text becomes conjuncts with their syntax trees, and names become columns.
 
 The text is read by sqlglot and never executed. What is left to Spark is handed on as it was written:
-writing a tree out again as text would be one more place to change its meaning.
+writing a tree out again as text would be one more place to change its meaning. Whether a tree is what Spark
+makes of the text is asked of Spark, see `query.spelling`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from watersmeet.query.stream import Stream
 
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
+_COMPARISONS = (exp.Predicate, exp.Not)
 _QUOTES = ("'", '"', "`")
 _COMMENT = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 
@@ -49,13 +51,25 @@ def read_conjuncts(text: str) -> Iterator[Conjunct]:
 
 def sides(conjunct: Conjunct) -> tuple[str, str] | None:
     """The two texts an equality compares; None for anything else."""
-    if not isinstance(conjunct.tree, exp.EQ):
+    tree = conjunct.tree
+    # Comparisons in a row have an order of their own in Spark.
+    if (
+        not isinstance(tree, exp.EQ)
+        or isinstance(tree.this, _COMPARISONS)
+        or isinstance(tree.expression, _COMPARISONS)
+    ):
         return None
     tokens = _tokens(conjunct.text)
     equals = [token for token, depth in depths(tokens) if depth == 0 and token.token_type == TokenType.EQ]
     if len(equals) != 1:
         return None
     return conjunct.text[: equals[0].start].strip(), conjunct.text[equals[0].end + 1 :].strip()
+
+
+def words(text: str) -> list[str]:
+    """The words of a text outside quotes, in capitals."""
+    quoted = (TokenType.STRING, TokenType.IDENTIFIER)
+    return [token.text.upper() for token in _tokens(text) if token.token_type not in quoted]
 
 
 def mentioned(tree: exp.Expression, streams: Sequence[Stream], text: str) -> list[tuple[int, str]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.query import Column, Stream
+from watersmeet.query.spelling import Reading
 from watersmeet.query.stream import RESULT_TIME
 
 if TYPE_CHECKING:
@@ -42,22 +45,40 @@ class SparkTypes:
         (field,) = _analysed(text, source.select).fields
         return Column(text, field.dataType.simpleString(), not_a_key(field.dataType))
 
-    def refuse_untyped(self, streams: Sequence[Stream], text: str) -> None:
-        """Raise InvalidQuery if a text is not a condition over these streams."""
-        _analysed(text, _results(streams).filter)
+    def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
+        """The readings that do not mean what was written; raises InvalidQuery where that means nothing."""
+        if not readings or self._same(readings):
+            return ()
+        for text in dict.fromkeys(reading.written for reading in readings):
+            _analysed(text, self._results.filter)
+        return [reading for reading in readings if not self._same([reading])]
 
     def refuse_untyped_value(self, text: str) -> None:
         """Raise InvalidQuery if a text has no value over the streams and the result time."""
-        _analysed(text, _results(self._streams).select)
+        _analysed(text, self._results.select)
 
+    def _same(self, readings: Sequence[Reading]) -> bool:
+        """Whether Spark's analysis of what was written and of what it was taken for has the same outcome."""
+        from pyspark.errors import PySparkException
+        from pyspark.sql import functions as F
 
-def _results(streams: Sequence[Stream]) -> DataFrame:
-    """Results of these streams, of which there are none."""
-    from pyspark.sql.types import StructField, StructType, TimestampType
+        def filtered(texts: Iterable[str]) -> DataFrame:
+            return self._results.filter(reduce(and_, map(F.expr, texts)))
 
-    fields = [StructField(stream.name, stream.source.schema) for stream in streams]
-    spark: SparkSession = streams[0].source.sparkSession
-    return spark.createDataFrame([], StructType([*fields, StructField(RESULT_TIME, TimestampType())]))
+        try:
+            written = filtered(reading.written for reading in readings)
+            return written.sameSemantics(filtered(reading.taken_for for reading in readings))
+        except PySparkException:
+            return False
+
+    @cached_property
+    def _results(self) -> DataFrame:
+        """Results of the streams, of which there are none."""
+        from pyspark.sql.types import StructField, StructType, TimestampType
+
+        fields = [StructField(stream.name, stream.source.schema) for stream in self._streams]
+        spark: SparkSession = self._streams[0].source.sparkSession
+        return spark.createDataFrame([], StructType([*fields, StructField(RESULT_TIME, TimestampType())]))
 
 
 def _analysed(text: str, use: Callable[..., DataFrame]) -> StructType:
@@ -72,7 +93,7 @@ def _analysed(text: str, use: Callable[..., DataFrame]) -> StructType:
 
 
 def _untyped(text: str, error: Exception) -> InvalidQuery:
-    reason = str(error).split("\n")[0].split(" SQLSTATE")[0].strip()
+    reason = str(error).strip().split("\n")[0].split(" SQLSTATE")[0].strip()
     return InvalidQuery(
         f'Spark cannot make sense of "{text}"',
         f"{reason}",
