@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from watersmeet.cost.communication import communication_cost, load
 from watersmeet.cost.traffic import Feed, Flow, GraphTraffic, Traffic, ValueTraffic, one_attribute
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.placement.plan import Leaf, MJoin
+from watersmeet.optimize.sites.placement import Leaf, MJoin
 
 # Table 1 of the paper: values a, b, c in three streams, windows of half a second.
 RATES = np.array([[0.1, 0.1, 100.0], [0.03, 50.0, 0.04], [50.0, 0.01, 0.02]])

@@ -27,7 +27,7 @@ from watersmeet.optimize.order.by_rank import by_rank, orders_by_rank
 from watersmeet.optimize.order.by_size import by_size, orders_by_size
 from watersmeet.optimize.order.exhaustive import exhaustive
 from watersmeet.optimize.order.lazy import lazy
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS, REASONS
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS, REASONS
 
 TABLE_5 = [(10, 100, 500), (1, 100, 50), (1, 200, 40), (3, 100, 5)]
 TABLE_6 = [(100, 100, 200), (1, 100, 200), (1, 100, 20), (3, 100, 2)]

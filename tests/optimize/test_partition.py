@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 
 from watersmeet.cost.traffic import Feed, ValueTraffic, one_attribute
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.partition.by_hash import by_hash
-from watersmeet.optimize.partition.by_range import by_range
-from watersmeet.optimize.partition.by_rate import by_rate, rank_vectors
-from watersmeet.optimize.partition.find_partition import Candidate, find_partition, partitionable
-from watersmeet.optimize.partition.groups import Groups, histogram_rates
-from watersmeet.optimize.partition.pmjoin import pmjoin
-from watersmeet.optimize.partition.select import input_rate, select, select_alternative, select_random
-from watersmeet.optimize.placement.optimal import optimal
-from watersmeet.optimize.placement.plan import Leaf, MJoin, Tree, operators
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.papers.zhou.optimal import optimal
+from watersmeet.optimize.papers.zhou.pmjoin import pmjoin
+from watersmeet.optimize.papers.zhou.select_baselines import select_alternative, select_random
+from watersmeet.optimize.sites.partition.by_hash import by_hash
+from watersmeet.optimize.sites.partition.by_range import by_range
+from watersmeet.optimize.sites.partition.by_rate import by_rate, rank_vectors
+from watersmeet.optimize.sites.partition.find_partition import Candidate, find_partition, partitionable
+from watersmeet.optimize.sites.partition.groups import Groups, histogram_rates
+from watersmeet.optimize.sites.partition.select import input_rate, select
+from watersmeet.optimize.sites.placement import Leaf, MJoin, Tree, operators
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 
 # Table 1 of the paper: values a, b, c in three streams, windows of half a second.
 RATES = np.array([[0.1, 0.1, 100.0], [0.03, 50.0, 0.04], [50.0, 0.01, 0.02]])

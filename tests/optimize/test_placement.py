@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from watersmeet.cost.communication import communication_cost, load
 from watersmeet.cost.traffic import Feed, Flow, GraphTraffic, Traffic, ValueTraffic, one_attribute
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.placement.local import local, local_joins
-from watersmeet.optimize.placement.optimal import optimal, states
-from watersmeet.optimize.placement.plan import Leaf, MJoin, Tree, leaves, operators
-from watersmeet.optimize.placement.simple import simple
-from watersmeet.optimize.placement.stream_join_opt import options, reducing_joins, stream_join_opt
+from watersmeet.optimize.papers.zhou.local import local, local_joins
+from watersmeet.optimize.papers.zhou.optimal import optimal, states
+from watersmeet.optimize.papers.zhou.simple import simple
+from watersmeet.optimize.sites.placement import Leaf, MJoin, Tree, leaves, operators
+from watersmeet.optimize.sites.stream_join_opt import options, reducing_joins, stream_join_opt
 
 PLANNERS = [stream_join_opt, local, simple, optimal]
 

@@ -13,8 +13,8 @@ from watersmeet.cost.forecast import forecast
 from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.check import refuse_what_cannot_run
 from watersmeet.optimize.choose import choose_plan
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS
 from watersmeet.optimize.planning import Planning
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream

@@ -26,8 +26,8 @@ from watersmeet.optimize.sites.by_bytes import OneWay, Reached
 from watersmeet.optimize.sites.choose import choose_site_plan
 from watersmeet.optimize.sites.loads import one_way_loads
 from watersmeet.optimize.sites.meetings import Meetings
+from watersmeet.optimize.sites.planning import METHODS, SiteWishes
 from watersmeet.optimize.sites.problem import SiteProblem
-from watersmeet.optimize.sites.wishes import METHODS, SiteWishes
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.placed import ByValue
 from watersmeet.plan.sites.plan import SitePlan

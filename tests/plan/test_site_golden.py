@@ -14,7 +14,7 @@ import pytest
 from harness.steady import Steady, even, known, query_of
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.choose import choose_site_plan
-from watersmeet.optimize.sites.wishes import SiteWishes
+from watersmeet.optimize.sites.planning import SiteWishes
 from watersmeet.plan.explain import explain_sites
 from watersmeet.plan.sites.plan import SitePlan
 from watersmeet.query import RowWindow

@@ -49,7 +49,7 @@ from watersmeet.errors import WatersmeetError
 from watersmeet.jobs.functions import predicates_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
 from watersmeet.optimize.planning import Planning
-from watersmeet.optimize.sites.wishes import SiteWishes
+from watersmeet.optimize.sites.planning import SiteWishes
 from watersmeet.query import RowWindow, Unbounded, parse_duration
 from watersmeet.query.function import Function
 from watersmeet.query.memory import parse_bytes

@@ -13,8 +13,8 @@ from watersmeet.optimize.keyless import Part, may_be_sliced
 from watersmeet.optimize.late import late_functions
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
-from watersmeet.optimize.ring.orders import slice_orders
-from watersmeet.optimize.ring.slices import slice_count
+from watersmeet.optimize.slice_count import slice_count
+from watersmeet.optimize.slice_orders import slice_orders
 from watersmeet.optimize.tree import Routing, all_trees, grown, largest_key_first
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.choice import Alternative, Choice

@@ -9,8 +9,8 @@ from watersmeet.cost.visit import COST_MODELS
 from watersmeet.errors import InvalidPlanning, choices
 from watersmeet.optimize.budget import DEFAULT_BUDGET
 from watersmeet.optimize.keyless import ROUTINGS, SLICED
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS
 from watersmeet.optimize.progressive.policies import PROGRESSIVE
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS
 from watersmeet.stats import NOTHING_KNOWN, Statistics
 
 # The exact search within its budget, then the cheapest heuristic, then the order as written.

@@ -11,7 +11,7 @@ import numpy as np
 from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.site import Link, Setting, SiteStream
 from watersmeet.cost.traffic import Feed, ValueTraffic
-from watersmeet.optimize.sites.plan import Network, SitesQuery
+from watersmeet.optimize.papers.tran_lee.plan import Network, SitesQuery
 from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 from watersmeet.query import RowWindow
 from watersmeet.sim.distribution import Floats

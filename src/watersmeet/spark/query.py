@@ -16,7 +16,7 @@ from watersmeet.errors import InvalidPlanning, InvalidQuery, choices
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.choose import choose_site_plan, refuse_query_without_sites
-from watersmeet.optimize.sites.wishes import SiteWishes
+from watersmeet.optimize.sites.planning import SiteWishes
 from watersmeet.plan import Plan
 from watersmeet.plan.explain import explain, explain_sites
 from watersmeet.plan.sites.plan import SitePlan

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from watersmeet.cost.site import SiteStream
-from watersmeet.optimize.sites.exhaustive import exhaustive
-from watersmeet.optimize.sites.greedy import greedy
+from watersmeet.optimize.papers.tran_lee.exhaustive import exhaustive
+from watersmeet.optimize.papers.tran_lee.greedy import greedy
 from watersmeet.plot.chart import Chart, Line, Panel, Table
 from watersmeet_lab.papers.claim import Claim, fails
 from watersmeet_lab.papers.page import Experiment

@@ -9,10 +9,10 @@ from watersmeet.cost.orders import order_problem
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.visit import COST_MODELS
 from watersmeet.optimize.budget import Budget, BudgetSpent
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS, REASONS
 from watersmeet.optimize.order.problem import Sequences
 from watersmeet.optimize.order.unknown import shortest_first
 from watersmeet.optimize.planning import AUTO, Planning
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS, REASONS
 from watersmeet.plan import Operator, ProbePath
 from watersmeet.plan.choice import Alternative, Choice
 

@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 
 from watersmeet.cost.site_bytes import Sent
-from watersmeet.optimize.partition.by_hash import by_hash
-from watersmeet.optimize.partition.by_range import by_range
-from watersmeet.optimize.partition.by_rate import by_rate, rank_vectors
-from watersmeet.optimize.partition.find_partition import Candidate, find_partition
-from watersmeet.optimize.partition.groups import Groups
-from watersmeet.optimize.partition.select import select
-from watersmeet.optimize.placement.plan import Leaf
-from watersmeet.optimize.placement.plan import Tree as Placed
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
 from watersmeet.optimize.sites.key_groups import Floats, Streams, frequencies_of, value_shares
+from watersmeet.optimize.sites.partition.by_hash import by_hash
+from watersmeet.optimize.sites.partition.by_range import by_range
+from watersmeet.optimize.sites.partition.by_rate import by_rate, rank_vectors
+from watersmeet.optimize.sites.partition.find_partition import Candidate, find_partition
+from watersmeet.optimize.sites.partition.groups import Groups
+from watersmeet.optimize.sites.partition.select import select
+from watersmeet.optimize.sites.placement import Leaf
+from watersmeet.optimize.sites.placement import Tree as Placed
 from watersmeet.optimize.sites.placing import Inputs, is_connected, place, streams_as_inputs
+from watersmeet.optimize.sites.planning import DEFAULT_GROUPS, SiteWishes
 from watersmeet.optimize.sites.problem import SiteProblem
-from watersmeet.optimize.sites.wishes import DEFAULT_GROUPS, SiteWishes
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.plan.sites.placed import At, ByValue, Input, JoinAt, Tree
 from watersmeet.query.expression import INTEGERS
 

@@ -9,15 +9,15 @@ from itertools import combinations
 
 from watersmeet.cost.sizes import Sizes
 from watersmeet.errors import InvalidPlanning, InvalidQuery, choices
-from watersmeet.optimize.placement.wiring import placed_wiring
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.by_bytes import Reached, sequence, tree
 from watersmeet.optimize.sites.by_value import placed_by_value
 from watersmeet.optimize.sites.loads import Loads, one_way_loads, placed_loads, tree_loads
 from watersmeet.optimize.sites.meetings import DEFAULT_TICK, Meetings
+from watersmeet.optimize.sites.placed_wiring import placed_wiring
 from watersmeet.optimize.sites.placing import everything_at, place, streams_as_inputs
+from watersmeet.optimize.sites.planning import AUTO, SiteWishes
 from watersmeet.optimize.sites.problem import SiteProblem
-from watersmeet.optimize.sites.wishes import AUTO, SiteWishes
 from watersmeet.plan.choice import Alternative, Choice
 from watersmeet.plan.sites.plan import OneSite, Shape, SitePlan
 from watersmeet.plan.sites.sequences import Hop, Sequences

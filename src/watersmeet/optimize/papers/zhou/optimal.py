@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from watersmeet.cost.communication import load
 from watersmeet.cost.traffic import Traffic
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.placement.plan import Leaf, MJoin, Placement, Tree
+from watersmeet.optimize.sites.placement import Leaf, MJoin, Placement, Tree
 
 Floats = NDArray[np.float64]
 

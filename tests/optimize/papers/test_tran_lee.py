@@ -15,10 +15,10 @@ import pytest
 from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
 from watersmeet.cost.site import Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.sites.exhaustive import exhaustive
-from watersmeet.optimize.sites.greedy import greedy
-from watersmeet.optimize.sites.plan import Network, SitesPlan, SitesQuery, Step
-from watersmeet.optimize.sites.tree import both_ways, tree
+from watersmeet.optimize.papers.tran_lee.exhaustive import exhaustive
+from watersmeet.optimize.papers.tran_lee.greedy import greedy
+from watersmeet.optimize.papers.tran_lee.plan import Network, SitesPlan, SitesQuery, Step
+from watersmeet.optimize.papers.tran_lee.tree import both_ways, tree
 from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 
 LINK = Link(latency=0.025, bandwidth=128_000)

@@ -13,7 +13,7 @@ import pytest
 
 from watersmeet.cost.ring import Step, Times, latency
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.ring.length import (
+from watersmeet.optimize.papers.wang_rundensteiner.length import (
     RingJoin,
     head_length,
     mean_latency,
@@ -21,7 +21,7 @@ from watersmeet.optimize.ring.length import (
     ring_lengths,
     ring_order,
 )
-from watersmeet.optimize.ring.slicing import node_shares, relocation, slice_ends
+from watersmeet.optimize.papers.wang_rundensteiner.slicing import node_shares, relocation, slice_ends
 from watersmeet.plan import ProbePath
 
 TIMES = Times(compare=0.0001, send=0.00001, hop=0.001)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from watersmeet.errors import InvalidPlanning, choices
-from watersmeet.optimize.registry import PARTITIONERS
 
 AUTO = "auto"
 METHODS = (AUTO, "one site", "placed", "sequences", "tree")
 # The exact search within its budget, or the cheapest next step again and again (Tran & Lee 2010, Algorithm
 # 10; Zhou et al. 2006, Algorithm 1).
 OPTIMIZERS = (AUTO, "exhaustive", "greedy")
-PARTITIONS = (AUTO, *PARTITIONERS, "none")
+# How values are put into groups that are joined at different sites (`optimize.sites.partition`).
+PARTITIONS = (AUTO, "hash", "range", "rate", "none")
 # Groups of values a plan is made for, if there are so many different orders of rates.
 DEFAULT_GROUPS = 64
 

@@ -19,8 +19,8 @@ from typing import Generic, TypeVar
 from watersmeet.cost.semijoin import FORMULAS
 from watersmeet.cost.site import SiteStream
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.sites.greedy import greedy_sequence
-from watersmeet.optimize.sites.plan import SitesPlan, SitesQuery, Step
+from watersmeet.optimize.papers.tran_lee.greedy import greedy_sequence
+from watersmeet.optimize.papers.tran_lee.plan import SitesPlan, SitesQuery, Step
 from watersmeet.optimize.sites.search import search
 
 # About three seconds, which is enough for all orders of eight streams.
@@ -75,7 +75,7 @@ def exhaustive(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> SitesPlan:
             greedy one.
 
     >>> from watersmeet.cost.site import Link, SiteStream
-    >>> from watersmeet.optimize.sites.plan import Network
+    >>> from watersmeet.optimize.papers.tran_lee.plan import Network
     >>> streams = tuple(SiteStream(node, 100, 1.2, 16, 500, 5) for node in range(3))
     >>> chain = frozenset({(0, 1), (1, 2)})
     >>> query = SitesQuery(streams, chain, Network(Link(latency=0.025, bandwidth=128_000)))

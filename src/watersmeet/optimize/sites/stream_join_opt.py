@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from watersmeet.cost.communication import load
 from watersmeet.cost.traffic import Traffic
-from watersmeet.optimize.placement.plan import MJoin, Placement, Tree, leaves
+from watersmeet.optimize.sites.placement import MJoin, Placement, Tree, leaves
 
 Load = Callable[[frozenset[int]], float]
 

@@ -19,8 +19,8 @@ from dataclasses import replace
 from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
 from watersmeet.cost.site import SiteStream, Work
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.sites.exhaustive import DEFAULT_BUDGET, RANK, Reached, cheapest
-from watersmeet.optimize.sites.plan import SitesQuery, Step, TreePlan, TwoWay
+from watersmeet.optimize.papers.tran_lee.exhaustive import DEFAULT_BUDGET, RANK, Reached, cheapest
+from watersmeet.optimize.papers.tran_lee.plan import SitesQuery, Step, TreePlan, TwoWay
 
 
 def tree(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> TreePlan:
@@ -32,7 +32,7 @@ def tree(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> TreePlan:
             only, and the plan says so.
 
     >>> from watersmeet.cost.site import Link
-    >>> from watersmeet.optimize.sites.plan import Network
+    >>> from watersmeet.optimize.papers.tran_lee.plan import Network
     >>> rates = 200, 50, 100
     >>> streams = tuple(SiteStream(node, rate, 1.2, 16, 500, 5) for node, rate in enumerate(rates))
     >>> chain = frozenset({(0, 1), (1, 2)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from watersmeet.cost.communication import load
 from watersmeet.cost.traffic import Traffic
-from watersmeet.optimize.placement.plan import Placement, joined_at_last, leaves
+from watersmeet.optimize.sites.placement import Placement, joined_at_last, leaves
 
 
 def simple(traffic: Traffic) -> Placement:
