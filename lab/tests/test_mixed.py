@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.communication import communication_cost
 from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
-from watersmeet.cost.communication import communication_cost
 from watersmeet.cost.traffic import Feed, ValueTraffic, one_attribute
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.papers.zhou.pmjoin import pmjoin

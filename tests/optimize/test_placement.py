@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watersmeet.cost.communication import communication_cost, load
-from watersmeet.cost.traffic import Feed, Flow, GraphTraffic, Traffic, ValueTraffic, one_attribute
+from oracles.communication import communication_cost
+from watersmeet.cost.traffic import Feed, Flow, GraphTraffic, Traffic, ValueTraffic, load, one_attribute
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.papers.zhou.local import local, local_joins
 from watersmeet.optimize.papers.zhou.optimal import optimal, states

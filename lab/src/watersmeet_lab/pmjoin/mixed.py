@@ -19,8 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from watersmeet.cost.attribute_traffic import AttributeTraffic
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Flow, Sizes
+from watersmeet.cost.traffic import Flow, Sizes, load
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.papers.zhou.pmjoin import Planner
 from watersmeet.optimize.sites.partition.find_partition import Candidate

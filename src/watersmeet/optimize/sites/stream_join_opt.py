@@ -20,8 +20,7 @@ from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Traffic
+from watersmeet.cost.traffic import Traffic, load
 from watersmeet.optimize.sites.placement import MJoin, Placement, Tree, leaves
 
 Load = Callable[[frozenset[int]], float]

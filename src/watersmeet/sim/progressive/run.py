@@ -73,14 +73,6 @@ class Outcome:
         """How long the disk had worked by then."""
         return self.disk[self._moment(seconds)]
 
-    def when_sent(self, share: float) -> float:
-        """When this share of the rows had arrived."""
-        return float(self.sent[max(1, round(share * len(self.sent))) - 1])
-
-    def results_when_sent(self, share: float) -> int:
-        """How many results were known by then."""
-        return int(self.results_at(self.when_sent(share)))
-
     def _moment(self, seconds: Any) -> Any:
         return np.searchsorted(self.times, seconds, side="right") - 1
 

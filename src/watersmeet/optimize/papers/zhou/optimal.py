@@ -16,8 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Traffic
+from watersmeet.cost.traffic import Traffic, load
 from watersmeet.errors import InvalidQuery
 from watersmeet.optimize.sites.placement import Leaf, MJoin, Placement, Tree
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Traffic
+from watersmeet.cost.traffic import Traffic, load
 from watersmeet.optimize.sites.placement import Placement, joined_at_last, leaves
 
 
