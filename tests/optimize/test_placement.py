@@ -299,11 +299,11 @@ def test_simple_falls_behind_as_joins_get_selective(values: int) -> None:
     assert stream_join_opt(traffic).cost / best <= 1.021
 
 
-def test_the_search_has_a_budget() -> None:
+def test_the_search_is_limited() -> None:
     assert states(EXAMPLE_2) == 3**5 * 3
-    assert optimal(EXAMPLE_2, budget=3**5 * 3).cost == pytest.approx(30)
+    assert optimal(EXAMPLE_2, search_steps=3**5 * 3).cost == pytest.approx(30)
     with pytest.raises(InvalidQuery, match="too many"):
-        optimal(EXAMPLE_2, budget=3**5 * 3 - 1)
+        optimal(EXAMPLE_2, search_steps=3**5 * 3 - 1)
 
 
 def test_nodes_may_have_any_number() -> None:

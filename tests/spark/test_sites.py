@@ -156,7 +156,7 @@ JOB = """
 [query]
 on = ["h", "k"]
 select = ["s0.value", "s1.value", "s2.value"]
-[planning]
+[planning.sites]
 method = "sequences"
 [sink]
 format = "parquet"

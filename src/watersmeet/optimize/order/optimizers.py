@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from watersmeet.cost.orders import OrderProblem
-from watersmeet.optimize.budget import Budget
 from watersmeet.optimize.order.as_written import as_written
 from watersmeet.optimize.order.augmented import augmented
 from watersmeet.optimize.order.by_rank import by_rank
@@ -14,12 +13,13 @@ from watersmeet.optimize.order.exhaustive import exhaustive
 from watersmeet.optimize.order.greedy import greedy
 from watersmeet.optimize.order.lazy import lazy
 from watersmeet.optimize.order.problem import Sequences
+from watersmeet.optimize.search_steps import SearchSteps
 
-OrderOptimizer = Callable[[OrderProblem, Budget], Sequences]
+OrderOptimizer = Callable[[OrderProblem, SearchSteps], Sequences]
 
 
 def _heuristic(choose: Callable[[OrderProblem], Sequences]) -> OrderOptimizer:
-    return lambda problem, _budget: choose(problem)
+    return lambda problem, _steps: choose(problem)
 
 
 ORDER_OPTIMIZERS: dict[str, OrderOptimizer] = {

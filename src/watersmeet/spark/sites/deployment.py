@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.plan.sites.wiring import Wiring
-from watersmeet.query import JoinQuery, parse_duration
+from watersmeet.query import JoinQuery
+from watersmeet.query.duration import duration
 from watersmeet.spark.dataframe import result_columns_of, result_schema
 from watersmeet.spark.session import SparkFailed, essence
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
@@ -209,12 +210,7 @@ def _folder(mailbox: str | Path) -> str:
 
 
 def _interval(trigger: str) -> timedelta:
-    try:
-        every = parse_duration(trigger)
-    except ValueError as error:
-        raise InvalidQuery(
-            "trigger is not a duration", f"{error}.", 'write for example "1 second".'
-        ) from None
+    every = duration(trigger, "trigger", InvalidQuery, "1 second")
     if every <= timedelta(0):
         raise InvalidQuery("trigger is not above zero", f"it is {trigger}.", 'write for example "1 second".')
     return every
