@@ -111,13 +111,13 @@ def _choose_tree(sizes: Sizes, planning: Planning) -> tuple[Operator, list[Choic
     chosen = min(trees, key=lambda tree: costs[tree])
     others = sorted((costs[tree], _shape(query, tree)) for tree in trees if tree != chosen)
     choice = Choice(
-        about,
-        "heuristic" if skipped else "exhaustive",
-        "the cheaper of largest key and fewest results first" if skipped else "the cheapest of all trees",
-        planning.cost_model,
-        costs[chosen],
-        tuple(Alternative(shape, cost) for cost, shape in others),
-        skipped,
+        about=about,
+        by="heuristic" if skipped else "exhaustive",
+        why="the cheaper of largest key and fewest results first" if skipped else "the cheapest of all trees",
+        model=planning.cost_model,
+        cost=costs[chosen],
+        alternatives=tuple(Alternative(shape, cost) for cost, shape in others),
+        skipped=skipped,
     )
     return chosen, [choice]
 

@@ -135,14 +135,14 @@ def predicate(
             'leave out stacked=True, or use arrays="numpy" and vectorized=True.',
         )
     made = Function(
-        function,
-        tuple(columns),
-        called,
-        vectorized,
-        arrays,
-        stacked,
-        _cost(called, cost),
-        _share(called, selectivity),
+        call=function,
+        columns=tuple(columns),
+        name=called,
+        vectorized=vectorized,
+        arrays=arrays,
+        stacked=stacked,
+        cost=_cost(called, cost),
+        selectivity=_share(called, selectivity),
     )
     _refuse_unpicklable(made)
     return made

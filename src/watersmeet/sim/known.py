@@ -99,7 +99,14 @@ def sites_query(scenario: Scenario) -> SitesQuery:
     """The join as planners of sequences and trees take it."""
     nodes = _nodes(scenario)
     streams = tuple(
-        SiteStream(nodes[site], k.rate, k.window, k.distinct, k.row_bytes, min(k.key_bytes, k.row_bytes))
+        SiteStream(
+            node=nodes[site],
+            rate=k.rate,
+            window=k.window,
+            distinct=k.distinct,
+            full=k.row_bytes,
+            partial=min(k.key_bytes, k.row_bytes),
+        )
         for site, k in zip(scenario.sites, known_streams(scenario), strict=True)
     )
     names = list(nodes)

@@ -67,14 +67,14 @@ def stream(
         for field in df.schema.fields
     )
     return Stream(
-        str(name),
-        columns,
-        time,
-        _window(name, window),
-        _duration(name, "lateness", lateness),
-        None if max_future is None else _duration(name, "max_future", max_future),
-        df,
-        site,
+        name=str(name),
+        columns=columns,
+        time=time,
+        window=_window(name, window),
+        lateness=_duration(name, "lateness", lateness),
+        max_future=None if max_future is None else _duration(name, "max_future", max_future),
+        source=df,
+        site=site,
     )
 
 

@@ -17,7 +17,7 @@ from watersmeet_lab.semijoin.setting import KEY, WINDOWS, four_way
 
 # The four streams of the paper, by the figures it prints; a client is known by a number.
 PRINTED = tuple(
-    SiteStream(node, rate, 1.0, 1 / key_fraction, 142, KEY)
+    SiteStream(node=node, rate=rate, window=1.0, distinct=1 / key_fraction, full=142, partial=KEY)
     for node, (rate, key_fraction) in enumerate(
         zip((2370, 3670, 3500, 4200), (0.0024, 0.0017, 0.0015, 0.001), strict=True)
     )

@@ -39,7 +39,9 @@ def stream(
     >>> stream(0).full
     500.0
     """
-    return SiteStream(node, rate, window, 1 / key_fraction, KEY * attributes, KEY)
+    return SiteStream(
+        node=node, rate=rate, window=window, distinct=1 / key_fraction, full=KEY * attributes, partial=KEY
+    )
 
 
 def drawn_stream(node: int, rng: Random) -> SiteStream:

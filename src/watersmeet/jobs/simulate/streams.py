@@ -53,7 +53,17 @@ def _generated(one: Table, lateness: float) -> Generated | None:
     if not values or None in values.values():
         return None
     known = {name: value for name, value in values.items() if value is not None}
-    return made(one, lambda: Generated(rate, known, payload or 0, arrivals or "steady", lateness, disorder))
+    return made(
+        one,
+        lambda: Generated(
+            rate=rate,
+            columns=known,
+            payload=payload or 0,
+            arrivals=arrivals or "steady",
+            lateness=lateness,
+            disorder=disorder,
+        ),
+    )
 
 
 def _values(one: Table) -> Values | None:

@@ -43,13 +43,13 @@ def choose_paths(operator: Operator, sizes: Sizes, planning: Planning) -> Paths:
     chosen = min(costs, key=lambda name: costs[name]) if wanted == AUTO else wanted
     others = sorted((cost, name) for name, cost in costs.items() if name != chosen)
     choice = Choice(
-        "",
-        chosen,
-        REASONS[chosen],
-        planning.cost_model,
-        costs[chosen],
-        tuple(Alternative(name, cost) for cost, name in others),
-        skipped,
+        about="",
+        by=chosen,
+        why=REASONS[chosen],
+        model=planning.cost_model,
+        cost=costs[chosen],
+        alternatives=tuple(Alternative(name, cost) for cost, name in others),
+        skipped=skipped,
     )
     return Paths(tuple(ProbePath.of(head, tried[chosen][head]) for head in problem.heads), choice)
 

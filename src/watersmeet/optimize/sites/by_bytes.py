@@ -155,10 +155,22 @@ def _cheapest(
     window = problem.sites[stream] if far is None else far
     if near == window:
         # Nothing travels: the heads are where the window is.
-        return [OneWay(done, heads, joined, Algorithm.SP_D, near, window, Exchange())]
+        return [
+            OneWay(
+                done=done,
+                heads=heads,
+                joined=joined,
+                algorithm=Algorithm.SP_D,
+                near=near,
+                far=window,
+                exchange=Exchange(),
+            )
+        ]
     best: dict[str, OneWay] = {}
     for algorithm, sent in exchanges.items():
-        step = OneWay(done, heads, joined, algorithm, near, window, sent)
+        step = OneWay(
+            done=done, heads=heads, joined=joined, algorithm=algorithm, near=near, far=window, exchange=sent
+        )
         known = best.get(step.site)
         if known is None or problem.cost(sent, near, window) < problem.cost(known.exchange, near, window):
             best[step.site] = step

@@ -73,18 +73,18 @@ def choose_site_plan(query: JoinQuery, network: Network | None, planning: Planni
     best = min(found, key=lambda candidate: candidate.loads.preference)
     wiring = _wiring(query, best.shape, problem, planning)
     return SitePlan(
-        query,
-        problem.sites,
-        network,
-        best.method,
-        best.shape,
-        wiring,
-        tuple(best.loads.steps),
-        best.loads.link_loads(wiring.links()),
-        _one_site(problem),
-        _choice(problem, best, found, planning.sites),
-        tuple(_notes(problem)),
-        Figure.estimated(problem.meetings.tick),
+        query=query,
+        sites=problem.sites,
+        network=network,
+        method=best.method,
+        shape=best.shape,
+        wiring=wiring,
+        steps=tuple(best.loads.steps),
+        links=best.loads.link_loads(wiring.links()),
+        one_site=_one_site(problem),
+        choice=_choice(problem, best, found, planning.sites),
+        notes=tuple(_notes(problem)),
+        batch=Figure.estimated(problem.meetings.tick),
     )
 
 
@@ -233,15 +233,15 @@ def _choice(problem: SiteProblem, best: Candidate, found: list[Candidate], given
     limited = given.method != AUTO or given.partition != AUTO or given.groups is not None
     what = "price" if problem.priced else "bytes"
     return Choice(
-        about,
-        best.what,
-        "as asked for"
+        about=about,
+        by=best.what,
+        why="as asked for"
         if limited and len(found) == 1
         else f"the {'lowest price' if problem.priced else 'fewest bytes'} of {len(found)} plans",
-        what,
-        best.loads.cost,
-        tuple(others),
-        best.skipped,
+        model=what,
+        cost=best.loads.cost,
+        alternatives=tuple(others),
+        skipped=best.skipped,
     )
 
 

@@ -115,7 +115,16 @@ def simulate(
         run.note(join.finish())
     times, results, disk = (np.asarray(column) for column in zip(*run.moments, strict=True))
     total = arrivals.results()
-    return Outcome(arrivals.times, times, results, disk, handled, before_cleanup, total, run.tasks)
+    return Outcome(
+        sent=arrivals.times,
+        times=times,
+        results=results,
+        disk=disk,
+        handled=handled,
+        before_cleanup=before_cleanup,
+        total=total,
+        tasks=run.tasks,
+    )
 
 
 @dataclass(slots=True)
