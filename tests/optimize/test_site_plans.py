@@ -7,6 +7,7 @@ that is used, or that hides a plan without it.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -359,6 +360,25 @@ def test_a_query_has_its_plan_between_sites() -> None:
     assert changed.plan_sites(method="placed", partition="hash", groups=2).site_plan.method == "placed"
     with pytest.raises(InvalidPlanning, match='there is no form "html" of a plan'):
         query.explain(form="html")
+
+
+def test_what_is_said_of_one_kind_of_planning_stays_when_another_changes() -> None:
+    query = Query.of(query_of(THREE, ["k"]), 4, Planning(known(THREE)), network(latency="25 ms"))
+    changed = query.plan_sites(method="tree", optimizer="greedy").plan_with(
+        segment="1 minute", adaptive=False
+    )
+    changed = changed.plan_sites(optimizer="exhaustive")
+    assert (changed.planning.sites.method, changed.planning.sites.optimizer) == ("tree", "exhaustive")
+    assert (changed.planning.segment, changed.planning.adaptive) == (timedelta(minutes=1), False)
+    assert changed.planning.statistics == query.planning.statistics
+    assert (changed.network, changed.plan.buckets) == (query.network, 4)
+    refused = {
+        "the query has windows": lambda: query.plan_memory(tick="2 seconds"),
+        "segment is not a duration": lambda: query.plan_with(segment="soon"),
+    }
+    for fact, plan in refused.items():
+        with pytest.raises(InvalidPlanning, match=fact):
+            plan()
 
 
 def test_a_query_without_sites_stays_as_it_is() -> None:
