@@ -20,7 +20,7 @@ class MemoryPlanning:
     Traceback (most recent call last):
     watersmeet.errors.InvalidPlanning: there is no algorithm "lru" for joins larger than memory
     detail: there are 5.
-    hint: valid are "rpj", "rpj-md", "rpj-dd", "xjoin", "hmj".
+    hint: valid are "hmj", "rpj", "rpj-dd", "rpj-md", "xjoin".
     """
 
     algorithm: str = "rpj"
