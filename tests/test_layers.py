@@ -87,3 +87,10 @@ def test_importing_does_not_load_spark(module: str) -> None:
 def test_the_product_does_not_import_the_lab(path: Path) -> None:
     """The lab is a distribution of its own, which a user does not have."""
     assert not {name for name in imported(path) if name.split(".")[0] == "watersmeet_lab"}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_papers_planners_are_for_the_simulator(path: Path) -> None:
+    """No planner in `optimize.papers` runs for a user's query."""
+    if layer_of(path) != "sim" and "papers" not in path.parts:
+        assert not {name for name in imported(path) if name.startswith("watersmeet.optimize.papers")}

@@ -13,17 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.communication import communication_cost
 from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
-from watersmeet.cost.communication import communication_cost
 from watersmeet.cost.traffic import Feed, ValueTraffic, one_attribute
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.partition.find_partition import Candidate, find_partition
-from watersmeet.optimize.partition.groups import grouped
-from watersmeet.optimize.partition.pmjoin import pmjoin
-from watersmeet.optimize.partition.select import select, select_random
-from watersmeet.optimize.placement.plan import Leaf, MJoin
-from watersmeet.optimize.placement.simple import simple
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.papers.zhou.pmjoin import pmjoin
+from watersmeet.optimize.papers.zhou.select_baselines import select_random
+from watersmeet.optimize.papers.zhou.simple import simple
+from watersmeet.optimize.sites.partition.find_partition import Candidate, find_partition
+from watersmeet.optimize.sites.partition.groups import grouped
+from watersmeet.optimize.sites.partition.select import select
+from watersmeet.optimize.sites.placement import Leaf, MJoin
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet_lab.pmjoin.mixed import mixed
 
 

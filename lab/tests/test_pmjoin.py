@@ -11,11 +11,11 @@ import pytest
 
 from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.traffic import Feed, ValueTraffic
-from watersmeet.optimize.partition.by_range import by_range
-from watersmeet.optimize.partition.find_partition import find_partition
-from watersmeet.optimize.partition.pmjoin import pmjoin
-from watersmeet.optimize.placement.plan import operators
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.papers.zhou.pmjoin import pmjoin
+from watersmeet.optimize.sites.partition.by_range import by_range
+from watersmeet.optimize.sites.partition.find_partition import find_partition
+from watersmeet.optimize.sites.placement import operators
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.sim.distribution import Values, generator
 from watersmeet.sim.scenario import Method
 from watersmeet_lab.papers.bench import Options, changed

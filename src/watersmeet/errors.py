@@ -58,7 +58,7 @@ class InvalidStatistics(WatersmeetError, ValueError):
 
 
 class InvalidPlanning(WatersmeetError, ValueError):
-    """An optimizer, a cost model or a budget that does not exist, or a plan that could not run."""
+    """An optimizer, a cost model or a setting that does not exist, or a plan that could not run."""
 
 
 class InvalidSettings(WatersmeetError, ValueError):

@@ -37,14 +37,14 @@ def planned(
     on: str = "k",
     window: Window = timedelta(seconds=12),
     lateness: int = 6,
-    **wishes: Any,
+    **given: Any,
 ) -> tuple[Plan, Forecast]:
     streams = [
         Stream("a", COLUMNS, "ts", timedelta(seconds=24)),
         Stream("b", COLUMNS, "ts", window, timedelta(seconds=lateness)),
     ]
     query = join_query(streams, [on], ["a.v"], "inner", ColumnsOnly())
-    plan = choose_plan(query, planning=Planning(known, **wishes))
+    plan = choose_plan(query, planning=Planning(known, **given))
     return plan, forecast(plan, known)
 
 

@@ -16,11 +16,9 @@ from watersmeet.cost.ring import (
     Times,
     central_work,
     crossing_nodes,
-    extra_traffic,
     intermediates,
     latency,
     latency_of_lengths,
-    link_bandwidth,
     optimal_nodes,
     output_limit,
     output_rate,
@@ -177,22 +175,6 @@ def test_more_partners_take_longer(nodes: int) -> None:
     assert len(set(seconds)) == 3
 
 
-def test_extra_traffic_is_the_ring_over_the_partners() -> None:
-    assert extra_traffic(experiment(0.1, streams=3), nodes=8) == pytest.approx(8 / 50)
-    # With more streams, partial results of all lengths add up to a little more.
-    assert extra_traffic(experiment(0.1, streams=6), nodes=8) == pytest.approx(8 / 50, rel=0.03)
-    assert extra_traffic(experiment(0.1, streams=6), nodes=8) > 8 / 50
-    assert extra_traffic(experiment(0.1, streams=2), nodes=8) == 0
-    assert extra_traffic([Step(1, 1, 0.5), Step(1, 1, 0)], nodes=8) == math.inf
-
-
-def test_the_smallest_slice_sets_the_bandwidth() -> None:
-    windows = [Step(50, 10, 0.1), Step(20, 5, 0.1), Step(80, 10, 0.1)]
-    # 100 rows on 4 nodes are probed in 25 comparisons of 0.1 ms.
-    assert link_bandwidth(windows, TIMES, nodes=4, tuple_bytes=1000) == pytest.approx(1000 / 0.0025)
-    assert link_bandwidth(windows, TIMES, nodes=8, tuple_bytes=1000) == pytest.approx(1000 / 0.00125)
-
-
 def test_windows_on_different_numbers_of_nodes() -> None:
     steps = [Step(10, 4, 0.1), Step(10, 8, 0.1)]
     # 40 pairs over 2 nodes, 4 * 80 over 5, 6 for the own window over 3; sending 1 + 4; then 4 / 2 hops.
@@ -211,7 +193,6 @@ def test_a_ring_without_partners() -> None:
     assert reaching(steps) == (1, 0, 0)
     assert output_rate(steps, Times(compare=1), nodes=3) == 0
     assert optimal_nodes(steps, TIMES) == 1
-    assert link_bandwidth(steps, TIMES, nodes=2, tuple_bytes=10) == math.inf
 
 
 def test_nonsense_is_refused() -> None:
@@ -227,9 +208,6 @@ def test_nonsense_is_refused() -> None:
         lambda: reaching([]),
         lambda: latency(steps, TIMES, 0),
         lambda: service_rate(steps, TIMES, -2),
-        lambda: extra_traffic(steps, 0),
-        lambda: link_bandwidth(steps, TIMES, 0, 100),
-        lambda: link_bandwidth(steps, TIMES, 1, -100),
         lambda: optimal_nodes(steps, Times(compare=1)),
     ]
     for refusal in refusals:

@@ -58,7 +58,7 @@ class Relations:
             for name in self.sent
         ]
         query = wm.join(*streams, on="k", memory=memory, buckets=4)
-        return query.plan_with(tick="0.2 seconds")
+        return query.plan_memory(tick="0.2 seconds")
 
     @staticmethod
     def pairs(results: DataFrame) -> Counter[tuple[int, int]]:

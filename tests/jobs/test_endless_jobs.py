@@ -19,8 +19,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD = (
     (EXAMPLES / "ended" / "job.toml").read_text()
     + """
-[planning]
-progressive = "xjoin"
+[planning.memory]
+algorithm = "xjoin"
 tick = "5 seconds"
 """
 )
@@ -31,7 +31,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
     job = read_job(tmp_path / "job.toml")
     assert all(isinstance(stream.window, Unbounded) for stream in job.streams)
     assert (job.endless, job.memory, job.trigger) == (True, "8 MB", "to the end")
-    assert (job.planning.progressive, job.planning.tick_s) == ("xjoin", 5.0)
+    assert (job.planning.memory.algorithm, job.planning.memory.tick_s) == ("xjoin", 5.0)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_everything_is_read(tmp_path: Path) -> None:
         ('"8 MB"', '"much"', "[query] the memory cannot be read"),
         ('"8 MB"', "true", "[query] the memory cannot be read"),
         ('"8 MB"', "7", "[query] the memory is too small"),
-        ('"xjoin"', '"yjoin"', '[planning] there is no progressive join "yjoin"'),
-        ('"5 seconds"', '"0 seconds"', '[planning] tick: "0 seconds" is not positive'),
+        ('"xjoin"', '"yjoin"', '[planning.memory] there is no algorithm "yjoin"'),
+        ('"5 seconds"', '"0 seconds"', '[planning.memory] tick: "0 seconds" is not positive'),
         ('"unbounded"', '"1 hour"', '[run] trigger "to the end" is for streams without windows'),
     ],
 )

@@ -107,7 +107,7 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
         ("rate = 100", "rate = -1", '[planning] rate of stream "orders" is not a number from zero up'),
         ('"by_rank"', '"magic"', '[planning] there is no optimizer "magic"'),
         ("adaptive = false", "adaptive = 3", "[planning] adaptive must be true or false"),
-        ('"20 seconds"', '"soon"', '[planning] batch: cannot read "soon" as a duration'),
+        ('"20 seconds"', '"soon"', '[planning] batch is not a duration detail: cannot read "soon"'),
         ("{ rate = 100, distinct = 5000 }", "7", "[planning]"),
     ],
 )

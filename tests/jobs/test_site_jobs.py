@@ -35,9 +35,9 @@ format = "parquet"
 path = "out"
 """
 PLANNING = """
-[planning]
+[planning.sites]
 method = "sequences"
-site_optimizer = "greedy"
+optimizer = "greedy"
 
 [network]
 latency = "20 ms"
@@ -63,7 +63,7 @@ def test_sites_links_and_the_mailbox_are_read(tmp_path: Path) -> None:
     link = job.network.between("oslo", "tokyo")
     assert link is not None
     assert (link.latency.total_seconds(), link.price, link.bandwidth) == (0.02, 0.09, 1_250_000)
-    assert (job.site_wishes.method, job.site_wishes.optimizer) == ("sequences", "greedy")
+    assert (job.planning.sites.method, job.planning.sites.optimizer) == ("sequences", "greedy")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,10 @@ def test_sites_links_and_the_mailbox_are_read(tmp_path: Path) -> None:
         (STREAMS + PLANNING.replace("20 ms", "-20 ms") + RUN, "latency of every link is negative"),
         (STREAMS + PLANNING.replace("10 Mbps", "ten") + RUN, "bandwidth of the link .* cannot be read"),
         (STREAMS + PLANNING.replace("latency", "delay") + RUN, 'unknown setting "delay"'),
-        (STREAMS + PLANNING.replace('"sequences"', '"chain"') + RUN, 'no method "chain"'),
+        (
+            STREAMS + PLANNING.replace('"sequences"', '"chain"') + RUN,
+            r'\[planning.sites\] there is no method "chain"',
+        ),
     ],
 )
 def test_a_mistake_is_named(text: str, mistake: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from watersmeet.kernel.ring.message import Row
 from watersmeet.kernel.ring.predicate import PairHash
 from watersmeet.kernel.ring.ring import Ring, equal_ends
 from watersmeet.kernel.ring.slice import Slice
-from watersmeet.optimize.ring.slicing import relocation
+from watersmeet.optimize.papers.wang_rundensteiner.slicing import relocation
 
 
 def ring_of(nodes: int, rows: int) -> Ring:

@@ -141,8 +141,8 @@ def test_the_number_of_slices_follows_the_cost(cost: str | None, rate: float, bu
     [
         ({"routing": "everywhere"}, 'there is no routing "everywhere"'),
         ({"segment": timedelta(0)}, "a segment is not above zero"),
-        ({"slices": 9}, "windows cannot be shared by so many slices"),
-        ({"slices": 0}, "windows cannot be shared by so many slices"),
+        ({"spread": 9}, "windows cannot be spread over so many buckets"),
+        ({"spread": 0}, "windows cannot be spread over so many buckets"),
     ],
 )
 def test_planning_that_makes_no_sense(planning: dict[str, Any], fact: str) -> None:
@@ -190,7 +190,7 @@ def test_a_checkpoint_knows_where_rows_lie(planning: Planning) -> None:
 
     assert "rows lay in slices and now lie in" in difference(written(Planning()), written(planning))
     assert difference(written(planning), written(planning)) == ""
-    assert difference(written(Planning(slices=2)), written(Planning(slices=5))) == ""
+    assert difference(written(Planning(spread=2)), written(Planning(spread=5))) == ""
 
 
 def test_a_checkpoint_knows_cells_to_the_last_digit() -> None:

@@ -1,7 +1,7 @@
 """Optimizers of probe orders find what the paper says they find, and the exact one the cheapest there is.
 
 Would catch: a heuristic that compares the wrong sizes, a search that misses orders, a tie that depends on
-chance, a budget that is not kept.
+chance, more steps than allowed.
 """
 
 import math
@@ -21,13 +21,13 @@ from watersmeet.cost.comparisons import (
 )
 from watersmeet.cost.orders import Loop, OrderProblem
 from watersmeet.cost.visit import COST_MODELS, comparisons
-from watersmeet.optimize.budget import Budget, BudgetSpent
 from watersmeet.optimize.order.augmented import augmented, augmented_orders, fast_streams
 from watersmeet.optimize.order.by_rank import by_rank, orders_by_rank
 from watersmeet.optimize.order.by_size import by_size, orders_by_size
 from watersmeet.optimize.order.exhaustive import exhaustive
 from watersmeet.optimize.order.lazy import lazy
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS, REASONS
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS, REASONS
+from watersmeet.optimize.search_steps import NoStepsLeft, SearchSteps
 
 TABLE_5 = [(10, 100, 500), (1, 100, 50), (1, 200, 40), (3, 100, 5)]
 TABLE_6 = [(100, 100, 200), (1, 100, 200), (1, 100, 20), (3, 100, 2)]
@@ -77,7 +77,7 @@ def test_fast_streams(table: list[tuple[float, float, float]], fast: list[int]) 
 def test_moving_fast_streams_ahead_finds_the_best_order_of_the_paper(
     table: list[tuple[float, float, float]], best: float
 ) -> None:
-    least = min(globally(table, order) for order in augmented_orders(problem(table), Budget()))
+    least = min(globally(table, order) for order in augmented_orders(problem(table), SearchSteps()))
     assert least == pytest.approx(best, abs=0.05)
 
 
@@ -100,13 +100,13 @@ def test_the_exact_search_finds_the_cheapest_of_all_orders(
     table: list[tuple[float, float, float]], tick: float | None, model: str
 ) -> None:
     asked = problem(table, tick, model)
-    found = exhaustive(asked, Budget())
+    found = exhaustive(asked, SearchSteps())
     for head in asked.heads:
         orders = [one for one in permutations(asked.heads) if tick is not None or one[0] == head]
         least = min(asked.cost(head, order) for order in orders)
         assert asked.cost(head, found[head]) == pytest.approx(least)
         for name, optimizer in ORDER_OPTIMIZERS.items():
-            order = optimizer(asked, Budget())[head]
+            order = optimizer(asked, SearchSteps())[head]
             assert sorted(order) == list(asked.heads), name
             assert tick is not None or order[0] == head, name
             assert asked.cost(head, order) >= least * (1 - 1e-9), name
@@ -117,14 +117,14 @@ def test_with_a_tick_the_exact_search_is_the_general_join(
     table: list[tuple[float, float, float]], tick: float
 ) -> None:
     asked = problem(table, tick)
-    cost = asked.total(exhaustive(asked, Budget()))
+    cost = asked.total(exhaustive(asked, SearchSteps()))
     assert cost == pytest.approx(general_cost([WindowLoad(*row) for row in table], tick))
 
 
 def test_new_rows_of_a_fast_stream_come_last_once_the_tick_is_long() -> None:
     """Figure 3(b) of the paper: with a rate of 10 the general join leaves the lazy one at a tick of 12."""
     table = [(1, 100, 50)] * 3 + [(10, 100, 50)]
-    for optimizer in (lazy, lambda asked: exhaustive(asked, Budget())):
+    for optimizer in (lazy, lambda asked: exhaustive(asked, SearchSteps())):
         assert optimizer(problem(table, 11))[3][-1] != 3
         assert optimizer(problem(table, 50))[3][-1] == 3
 
@@ -132,7 +132,7 @@ def test_new_rows_of_a_fast_stream_come_last_once_the_tick_is_long() -> None:
 @given(tables)
 def test_heuristics_are_at_least_as_good_as_their_own_base(table: list[tuple[float, float, float]]) -> None:
     asked = problem(table)
-    moved = asked.total(augmented(asked, Budget()))
+    moved = asked.total(augmented(asked, SearchSteps()))
     assert moved <= min(asked.total(by_size(asked)), asked.total(by_rank(asked))) * (1 + 1e-9)
 
 
@@ -152,7 +152,7 @@ def keyless() -> OrderProblem:
 def test_rows_without_a_key_never_lead(name: str, tick: float | None) -> None:
     asked = keyless()
     asked = OrderProblem(asked.loops, asked.match, asked.key_match, asked.linked, asked.model, tick)
-    for head, order in ORDER_OPTIMIZERS[name](asked, Budget()).items():
+    for head, order in ORDER_OPTIMIZERS[name](asked, SearchSteps()).items():
         assert order[0] != 2
         if tick is None:
             assert order.index(head) == (head == 2)
@@ -160,7 +160,7 @@ def test_rows_without_a_key_never_lead(name: str, tick: float | None) -> None:
 
 def test_a_scan_is_put_off_where_look_ups_are_cheap() -> None:
     asked = keyless()
-    assert exhaustive(asked, Budget())[0] == (0, 1, 2)
+    assert exhaustive(asked, SearchSteps())[0] == (0, 1, 2)
     assert asked.step(0, 0, frozenset({0}), 2) == pytest.approx(10 * (1 + 50), rel=0.01)
     assert asked.step(0, 0, frozenset({0}), 1) == pytest.approx(10 * (1 + 5), rel=0.01)
 
@@ -170,22 +170,22 @@ def test_scans_are_put_outside_where_everything_is_compared() -> None:
     loops = (Loop(1, 100, 10), Loop(1, 100, 10, buckets=10), Loop(1, 20, 10))
     everyone = tuple(frozenset({0, 1, 2}) - {part} for part in range(3))
     asked = OrderProblem(loops, lambda parts: 10.0 ** (1 - len(parts)), lambda _: 1.0, everyone, comparisons)
-    assert exhaustive(asked, Budget())[0] == (0, 2, 1)
+    assert exhaustive(asked, SearchSteps())[0] == (0, 2, 1)
     assert asked.cost(0, (0, 1, 2)) == 10 + 10 * 20
     assert asked.cost(0, (0, 2, 1)) == 20 + 2 * 10
 
 
-def test_a_budget_is_kept() -> None:
+def test_no_more_steps_are_taken_than_allowed() -> None:
     asked = problem(TABLE_5)
     steps = 4 * (3 * 2**3 // 2)
-    exhaustive(asked, Budget(steps))
-    with pytest.raises(BudgetSpent):
-        exhaustive(asked, Budget(steps - 1))
+    exhaustive(asked, SearchSteps(steps))
+    with pytest.raises(NoStepsLeft):
+        exhaustive(asked, SearchSteps(steps - 1))
 
 
 def test_equal_windows_stay_as_written() -> None:
     for name, optimizer in ORDER_OPTIMIZERS.items():
-        found = optimizer(problem([(1, 100, 50)] * 4, model="probes"), Budget())
+        found = optimizer(problem([(1, 100, 50)] * 4, model="probes"), SearchSteps())
         assert found[2] == (2, 0, 1, 3), name
 
 
@@ -214,4 +214,4 @@ def test_a_window_in_pieces_is_dear_to_go_through() -> None:
     asked = OrderProblem(loops, match, match, tuple(everyone - {part} for part in everyone), tick=5)
     assert asked.keys(0, 0, {0}) == pytest.approx(200 * (1 - math.exp(-1)))
     assert asked.keys(0, 1, {1}) == pytest.approx(13 * 200 * (1 - math.exp(-1000 / 200 / 13)))
-    assert exhaustive(asked, Budget())[0] == (0, 1, 2)
+    assert exhaustive(asked, SearchSteps())[0] == (0, 1, 2)

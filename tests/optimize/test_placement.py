@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watersmeet.cost.communication import communication_cost, load
-from watersmeet.cost.traffic import Feed, Flow, GraphTraffic, Traffic, ValueTraffic, one_attribute
+from oracles.communication import communication_cost
+from watersmeet.cost.traffic import Feed, Flow, GraphTraffic, Traffic, ValueTraffic, load, one_attribute
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.placement.local import local, local_joins
-from watersmeet.optimize.placement.optimal import optimal, states
-from watersmeet.optimize.placement.plan import Leaf, MJoin, Tree, leaves, operators
-from watersmeet.optimize.placement.simple import simple
-from watersmeet.optimize.placement.stream_join_opt import options, reducing_joins, stream_join_opt
+from watersmeet.optimize.papers.zhou.local import local, local_joins
+from watersmeet.optimize.papers.zhou.optimal import optimal, states
+from watersmeet.optimize.papers.zhou.simple import simple
+from watersmeet.optimize.sites.placement import Leaf, MJoin, Tree, leaves, operators
+from watersmeet.optimize.sites.stream_join_opt import options, reducing_joins, stream_join_opt
 
 PLANNERS = [stream_join_opt, local, simple, optimal]
 
@@ -299,11 +299,11 @@ def test_simple_falls_behind_as_joins_get_selective(values: int) -> None:
     assert stream_join_opt(traffic).cost / best <= 1.021
 
 
-def test_the_search_has_a_budget() -> None:
+def test_the_search_is_limited() -> None:
     assert states(EXAMPLE_2) == 3**5 * 3
-    assert optimal(EXAMPLE_2, budget=3**5 * 3).cost == pytest.approx(30)
+    assert optimal(EXAMPLE_2, search_steps=3**5 * 3).cost == pytest.approx(30)
     with pytest.raises(InvalidQuery, match="too many"):
-        optimal(EXAMPLE_2, budget=3**5 * 3 - 1)
+        optimal(EXAMPLE_2, search_steps=3**5 * 3 - 1)
 
 
 def test_nodes_may_have_any_number() -> None:

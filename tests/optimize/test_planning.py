@@ -13,8 +13,8 @@ from watersmeet.cost.forecast import forecast
 from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.check import refuse_what_cannot_run
 from watersmeet.optimize.choose import choose_plan
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS
 from watersmeet.optimize.planning import Planning
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
@@ -44,19 +44,19 @@ def known(**rates: float) -> Statistics:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "fact", "hint"),
+    ("given", "fact", "hint"),
     [
         ({"adaptive": "no"}, "adaptive is neither true nor false", "adaptive=False"),
         ({"optimizer": "magic"}, 'there is no optimizer "magic"', '"auto", "exhaustive", "by_size"'),
         ({"cost_model": "dollars"}, 'there is no cost model "dollars"', '"probes", "comparisons"'),
-        ({"budget": -1}, "the budget is not a number of steps", "from 0 up"),
-        ({"budget": 1.5}, "the budget is not a number of steps", "from 0 up"),
+        ({"search_steps": -1}, "search_steps is not a number of steps", "from 0 up"),
+        ({"search_steps": 1.5}, "search_steps is not a number of steps", "from 0 up"),
         ({"statistics": {"a": 1}}, "these are not statistics", "wm.statistics"),
     ],
 )
-def test_unknown_names_are_refused_with_the_valid_ones(wishes: dict[str, Any], fact: str, hint: str) -> None:
+def test_unknown_names_are_refused_with_the_valid_ones(given: dict[str, Any], fact: str, hint: str) -> None:
     with pytest.raises(InvalidPlanning) as raised:
-        Planning(**wishes)
+        Planning(**given)
     assert raised.value.fact == fact
     assert hint in raised.value.hint
 
@@ -109,8 +109,8 @@ def test_an_optimizer_by_name_is_the_one_that_decides(name: str) -> None:
         assert orders(choose_plan(three(), planning=Planning(optimizer=name))) == orders(plan)
 
 
-def test_a_spent_budget_is_told() -> None:
-    plan = choose_plan(three(), planning=Planning(known(a=100, b=1, c=10), budget=5))
+def test_too_few_search_steps_are_told() -> None:
+    plan = choose_plan(three(), planning=Planning(known(a=100, b=1, c=10), search_steps=5))
     choice = plan.choices[-1]
     assert choice.by != "exhaustive"
     assert choice.skipped == "exhaustive and augmented: more than 5 steps"

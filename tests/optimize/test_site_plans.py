@@ -7,6 +7,7 @@ that is used, or that hides a plan without it.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -26,8 +27,8 @@ from watersmeet.optimize.sites.by_bytes import OneWay, Reached
 from watersmeet.optimize.sites.choose import choose_site_plan
 from watersmeet.optimize.sites.loads import one_way_loads
 from watersmeet.optimize.sites.meetings import Meetings
+from watersmeet.optimize.sites.planning import METHODS, SitePlanning
 from watersmeet.optimize.sites.problem import SiteProblem
-from watersmeet.optimize.sites.wishes import METHODS, SiteWishes
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.placed import ByValue
 from watersmeet.plan.sites.plan import SitePlan
@@ -58,15 +59,15 @@ TWO_KEYS: Streams = {
 
 
 def plan_of(
-    join: JoinQuery, known_: Statistics = NOTHING_KNOWN, net: Network | None = None, **wishes: Any
+    join: JoinQuery, known_: Statistics = NOTHING_KNOWN, net: Network | None = None, **given: Any
 ) -> SitePlan:
-    return choose_site_plan(join, net, Planning(known_), SiteWishes(**wishes))
+    return choose_site_plan(join, net, Planning(known_, sites=SitePlanning(**given)))
 
 
 def planned(
-    streams: Streams, net: Network | None = None, on: tuple[str, ...] = ("k",), **wishes: Any
+    streams: Streams, net: Network | None = None, on: tuple[str, ...] = ("k",), **given: Any
 ) -> SitePlan:
-    return plan_of(query_of(streams, on), known(streams), net, **wishes)
+    return plan_of(query_of(streams, on), known(streams), net, **given)
 
 
 def random_statistics(random: Random, join: JoinQuery) -> Statistics:
@@ -164,7 +165,7 @@ def test_nothing_that_was_considered_is_cheaper(streams: Streams, price: float) 
 
 
 @pytest.mark.parametrize(
-    ("name", "wishes"),
+    ("name", "given"),
     [
         ("few match", {"method": "sequences"}),
         ("half match", {"method": "placed"}),
@@ -178,7 +179,7 @@ def test_nothing_that_was_considered_is_cheaper(streams: Streams, price: float) 
     ],
     ids=str,
 )
-def test_predictions_are_what_is_sent(name: str, wishes: dict[str, str]) -> None:
+def test_predictions_are_what_is_sent(name: str, given: dict[str, str]) -> None:
     on = ("a.k = b.k", "b.m = c.m") if name == "two keys" else ("k",)
     streams = {
         "few match": FEW_MATCH,
@@ -187,7 +188,7 @@ def test_predictions_are_what_is_sent(name: str, wishes: dict[str, str]) -> None
         "two keys": TWO_KEYS,
         "rows": {**THREE, "a": replace(THREE["a"], window=RowWindow(250))},
     }[name]
-    plan = planned(streams, None, on, **wishes)
+    plan = planned(streams, None, on, **given)
     sent = bytes_per_second(plan.query, streams, plan.wiring, warm=10, seconds=30)
     assert set(sent) == {(link.sender, link.receiver) for link in plan.links}
     total = sum(size for _, size in sent.values())
@@ -331,7 +332,7 @@ def test_row_windows_run_by_sequences_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "fact", "hint"),
+    ("given", "fact", "hint"),
     [
         ({"method": "trees"}, 'there is no method "trees"', '"auto", "one site", "placed"'),
         ({"optimizer": "best"}, 'there is no optimizer "best"', '"exhaustive", "greedy"'),
@@ -341,9 +342,9 @@ def test_row_windows_run_by_sequences_only() -> None:
         ({"method": "tree", "groups": 3}, 'method "tree" has one plan for all values', 'method="placed"'),
     ],
 )
-def test_unknown_wishes_are_refused(wishes: dict[str, Any], fact: str, hint: str) -> None:
+def test_unknown_settings_are_refused(given: dict[str, Any], fact: str, hint: str) -> None:
     with pytest.raises(InvalidPlanning) as error:
-        SiteWishes(**wishes)
+        SitePlanning(**given)
     assert error.value.fact.startswith(fact)
     assert error.value.detail
     assert hint in error.value.hint
@@ -354,18 +355,37 @@ def test_a_query_has_its_plan_between_sites() -> None:
     query = Query.of(query_of(THREE, ["k"]), None, Planning(known(THREE)), net)
     assert query.site_plan.network == net
     assert query.explain().splitlines()[0] == "join of 3 streams at 3 sites on k"
-    asked = query.plan_with(method="tree").plan_with(budget=5000)
-    assert asked.site_plan.method == "tree"
-    assert asked.plan_with(method="placed", partition="hash", groups=2).site_plan.method == "placed"
+    changed = query.plan_sites(method="tree").plan_with(search_steps=5000)
+    assert changed.site_plan.method == "tree"
+    assert changed.plan_sites(method="placed", partition="hash", groups=2).site_plan.method == "placed"
     with pytest.raises(InvalidPlanning, match='there is no form "html" of a plan'):
         query.explain(form="html")
+
+
+def test_what_is_said_of_one_kind_of_planning_stays_when_another_changes() -> None:
+    query = Query.of(query_of(THREE, ["k"]), 4, Planning(known(THREE)), network(latency="25 ms"))
+    changed = query.plan_sites(method="tree", optimizer="greedy").plan_with(
+        segment="1 minute", adaptive=False
+    )
+    changed = changed.plan_sites(optimizer="exhaustive")
+    assert (changed.planning.sites.method, changed.planning.sites.optimizer) == ("tree", "exhaustive")
+    assert (changed.planning.segment, changed.planning.adaptive) == (timedelta(minutes=1), False)
+    assert changed.planning.statistics == query.planning.statistics
+    assert (changed.network, changed.plan.buckets) == (query.network, 4)
+    refused = {
+        "the query has windows": lambda: query.plan_memory(tick="2 seconds"),
+        "segment is not a duration": lambda: query.plan_with(segment="soon"),
+    }
+    for fact, plan in refused.items():
+        with pytest.raises(InvalidPlanning, match=fact):
+            plan()
 
 
 def test_a_query_without_sites_stays_as_it_is() -> None:
     join = query_of({name: replace(one, site="") for name, one in THREE.items()}, ["k"])
     query = Query.of(join, None, Planning(known(THREE)))
     assert "sites" not in query.explain(verbose=True)
-    for ask in (lambda: query.site_plan, lambda: query.plan_with(method="tree")):
+    for ask in (lambda: query.site_plan, lambda: query.plan_sites(method="tree")):
         with pytest.raises(InvalidPlanning, match="the streams of this query have no site") as error:
             ask()
         assert "site=" in error.value.hint

@@ -12,6 +12,7 @@ import pytest
 from watersmeet.cost.forecast import forecast
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
+from watersmeet.optimize.progressive.planning import MemoryPlanning
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.function import predicate
@@ -222,7 +223,7 @@ def test_a_join_in_bounded_memory() -> None:
     columns = (Column("k", "bigint"), Column("ts", "timestamp"))
     streams = [Stream(name, columns, "ts", UNBOUNDED) for name in ("a", "b")]
     query = join_query(streams, "k", None, "inner", ColumnsOnly(), memory=512_000_000)
-    plan = choose_plan(query, planning=Planning(progressive="xjoin", tick_s=2.5))
+    plan = choose_plan(query, planning=Planning(memory=MemoryPlanning("xjoin", tick_s=2.5)))
     assert explain(plan).splitlines()[-5:] == [
         "  8 buckets by hash of the key, 32 partitions in all",
         "memory of an executor: 512 MB, of which 256 MB for rows that wait",

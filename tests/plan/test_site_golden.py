@@ -14,7 +14,7 @@ import pytest
 from harness.steady import Steady, even, known, query_of
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.choose import choose_site_plan
-from watersmeet.optimize.sites.wishes import SiteWishes
+from watersmeet.optimize.sites.planning import SitePlanning
 from watersmeet.plan.explain import explain_sites
 from watersmeet.plan.sites.plan import SitePlan
 from watersmeet.query import RowWindow
@@ -51,8 +51,9 @@ CASES: dict[str, tuple[dict[str, Steady], Network | None, dict[str, Any]]] = {
 
 
 def plan_of(case: str) -> SitePlan:
-    streams, net, wishes = CASES[case]
-    return choose_site_plan(query_of(streams, ["k"]), net, Planning(known(streams)), SiteWishes(**wishes))
+    streams, net, given = CASES[case]
+    planning = Planning(known(streams), sites=SitePlanning(**given))
+    return choose_site_plan(query_of(streams, ["k"]), net, planning)
 
 
 def check(name: str, text: str) -> None:
@@ -85,4 +86,4 @@ def test_the_same_facts_for_programs() -> None:
 
 def test_without_statistics_there_are_no_figures() -> None:
     query = query_of(THREE, ["k"])
-    check("unknown.txt", explain_sites(choose_site_plan(query, None, Planning(), SiteWishes()), verbose=True))
+    check("unknown.txt", explain_sites(choose_site_plan(query, None, Planning()), verbose=True))

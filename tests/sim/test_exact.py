@@ -28,7 +28,7 @@ from oracles import graph
 from oracles.graph import LastRows
 from oracles.reference import assert_same_rows
 from watersmeet.kernel.sites.window import Window
-from watersmeet.optimize.placement.wiring import placed_wiring
+from watersmeet.optimize.sites.placed_wiring import placed_wiring
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.sequences import Sequences
 from watersmeet.plan.sites.sliced import Sliced

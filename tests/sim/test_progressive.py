@@ -23,11 +23,8 @@ from watersmeet.kernel.progressive.store import DiskRun
 from watersmeet.optimize.progressive.flush import (
     FlushRule,
     adaptive_pair,
-    everything,
     largest,
-    largest_pair,
     optimal,
-    smallest_pair,
 )
 from watersmeet.optimize.progressive.policies import Rules, policy
 from watersmeet.optimize.progressive.tasks import FastestOutput
@@ -35,7 +32,7 @@ from watersmeet.plan.progressive import Flush, Merge, Scan
 from watersmeet.sim.progressive.store import Found, Kept, KeyRows, SimulatedStore
 
 ALGORITHMS = ("rpj", "rpj-md", "rpj-dd", "xjoin", "hmj")
-FLUSH_RULES = (optimal, everything, largest, largest_pair, smallest_pair, adaptive_pair)
+FLUSH_RULES = (optimal, largest, adaptive_pair)
 
 
 def pairs_of(found: Iterator[Found]) -> list[tuple[int, int]]:

@@ -38,7 +38,7 @@ class Ended:
             )
             for name in ("a", "b")
         ]
-        return wm.join(*streams, on="k", memory="2 MB", buckets=2).plan_with(tick=tick)
+        return wm.join(*streams, on="k", memory="2 MB", buckets=2).plan_memory(tick=tick)
 
     def start(self, query: wm.Query, checkpoint: str, **trigger: bool) -> StreamingQuery:
         def keep(batch: DataFrame, _number: int) -> None:

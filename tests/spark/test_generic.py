@@ -167,8 +167,8 @@ def test_slices_change_and_a_function_fails_between_starts(spark: SparkSession, 
             raise ValueError("a corrupt point")
         return close(left, right)
 
-    def run(slices: int, function: Callable[..., Any]) -> list[Result]:
-        to_sink(flat(streams.query(spark, function).plan_with(slices=slices)), tmp_path)
+    def run(spread: int, function: Callable[..., Any]) -> list[Result]:
+        to_sink(flat(streams.query(spark, function).plan_with(spread=spread)), tmp_path)
         return values(sink_rows(spark, tmp_path))
 
     streams.feed(0)

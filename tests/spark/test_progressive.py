@@ -184,7 +184,7 @@ def written(folder: Path) -> list[str]:
 def test_plain_inputs(spark: SparkSession, tmp_path: Path, algorithm: str) -> None:
     relations = Relations(tmp_path, keys=500, rows=9000)
     relations.send("a", "b")
-    results = relations.query(spark, plain=True).plan_with(progressive=algorithm).to_dataframe()
+    results = relations.query(spark, plain=True).plan_memory(algorithm=algorithm).to_dataframe()
     assert relations.pairs(results) == relations.expected()
 
 

@@ -22,7 +22,7 @@ from harness.scenario import Scenario
 from oracles import duck
 from oracles.reference import Result, assert_same_rows
 from watersmeet.errors import InvalidQuery, WatersmeetError
-from watersmeet.optimize.placement.wiring import placed_wiring
+from watersmeet.optimize.sites.placed_wiring import placed_wiring
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.placed import At, ByValue, Input, JoinAt
 from watersmeet.plan.sites.sequences import Hop, Sequences
@@ -156,7 +156,7 @@ JOB = """
 [query]
 on = ["h", "k"]
 select = ["s0.value", "s1.value", "s2.value"]
-[planning]
+[planning.sites]
 method = "sequences"
 [sink]
 format = "parquet"

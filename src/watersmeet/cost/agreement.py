@@ -63,13 +63,13 @@ class Agreement:
         return found
 
     def _keys_in(self, attributes: Iterable[int]) -> Iterable[Key]:
-        """Whole keys where all their attributes are asked for, else single attributes."""
-        asked = set(attributes)
+        """Whole keys where all their attributes are given, else single attributes."""
+        given = set(attributes)
         for key in self.keys:
-            if asked.issuperset(key):
+            if given.issuperset(key):
                 yield key
             else:
-                yield from ((number,) for number in key if number in asked)
+                yield from ((number,) for number in key if number in given)
 
     def _distinct(self, key: Key, stream: int) -> Figure:
         found = self._streams[stream].distinct_of(*key_names(self._query, key, stream))

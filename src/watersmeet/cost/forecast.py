@@ -57,17 +57,17 @@ def forecast(plan: Plan, statistics: Statistics, model: str = "probes") -> Forec
             shipped = shipped + one.shipped
     output = sizes.arriving(plan.root.streams)
     return Forecast(
-        found,
-        output,
-        output / arriving,
-        shipped,
-        batch + lateness,
-        lateness,
-        slowest.name,
-        bool(plan.counted(plan.root)),
-        batch,
-        tuple(_function(sizes, c) for c in plan.query.conditions if c.function is not None),
-        _first_result(sizes) if plan.endless else None,
+        operators=found,
+        output=output,
+        amplification=output / arriving,
+        shipped=shipped,
+        final_after=batch + lateness,
+        lateness=lateness,
+        held_by=slowest.name,
+        waits=bool(plan.counted(plan.root)),
+        batch=batch,
+        functions=tuple(_function(sizes, c) for c in plan.query.conditions if c.function is not None),
+        first_result_s=_first_result(sizes) if plan.endless else None,
     )
 
 

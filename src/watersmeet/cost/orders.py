@@ -134,7 +134,14 @@ class OrderProblem:
             # New rows have just come, in one piece.
             runs = 1 if part == head else loop.runs
             looked_at = self._found(bound, part) * rows
-            visit = Visit(so_far[0], looked_at, rows, loop.buckets, so_far[1], runs)
+            visit = Visit(
+                combinations=so_far[0],
+                looked_at=looked_at,
+                rows=rows,
+                buckets=loop.buckets,
+                keys=so_far[1],
+                runs=runs,
+            )
             asked = so_far[0] * looked_at * self.asking(bound, part)
             known = self._costs[head, lead, bound, part] = (self.model(visit) + asked) * self.runs(head)
         return known
@@ -211,12 +218,27 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
         return sizes.match(union(parts), operator.key).number / inside if inside else 0.0
 
     loops = tuple(
-        Loop(rates[i].number, alive[i].number, _distinct(operator, sizes, i), 1, i in scanned, _RUNS)
+        Loop(
+            rate=rates[i].number,
+            alive=alive[i].number,
+            distinct=_distinct(operator, sizes, i),
+            buckets=1,
+            scanned=i in scanned,
+            runs=_RUNS,
+        )
         for i in range(len(streams))
     )
     tick = sizes.statistics.batch_seconds.value or None
     linked = _linked(operator, sizes, streams)
-    return OrderProblem(loops, match, key_match, linked, model, tick, _asking(operator, sizes, streams))
+    return OrderProblem(
+        loops=loops,
+        match=match,
+        key_match=key_match,
+        linked=linked,
+        model=model,
+        tick=tick,
+        asking=_asking(operator, sizes, streams),
+    )
 
 
 def _asking(

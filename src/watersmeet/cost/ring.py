@@ -102,19 +102,6 @@ def results(steps: Sequence[Step]) -> float:
     return reaching(steps)[-1]
 
 
-def extra_traffic(steps: Sequence[Step], nodes: int) -> float:
-    """Tuples sent from node to node per result sent to the user (Sect. 4.3); about N / x for many partners x.
-
-    >>> extra_traffic([Step(10, 2, 0.2), Step(10, 2, 0.2)], nodes=8)
-    2.0
-    """
-    _check_nodes(nodes)
-    sent, found = nodes * intermediates(steps), results(steps)
-    if sent == 0:
-        return 0.0
-    return sent / found if found > 0 else math.inf
-
-
 def central_work(steps: Sequence[Step], times: Times) -> float:
     """Seconds of work for one arriving row on a single machine: L_C of equation 1.
 
@@ -225,25 +212,6 @@ def optimal_nodes(steps: Sequence[Step], times: Times) -> int:
     # Latency falls up to this point and rises from it on, so the best integer is next to it.
     beside = {max(1, math.floor(turn)), max(1, math.ceil(turn))}
     return min(sorted(beside), key=lambda nodes: latency(steps, times, nodes))
-
-
-def link_bandwidth(windows: Sequence[Step], times: Times, nodes: int, tuple_bytes: float) -> float:
-    """Bytes per second that a link needs at least, so that no node waits for tuples (equation 6).
-
-    A tuple must be there by the time the node is done with the one before, which is soonest where the
-    smallest slice is probed.
-
-    Args:
-        windows: All streams of the join, the arriving one too; match probabilities do not matter.
-        times: Seconds per operation.
-        nodes: The length of the ring.
-        tuple_bytes: Bytes of a tuple on the ring.
-    """
-    _check_nodes(nodes)
-    _refuse_unless(len(windows) > 0, "number of windows in the ring", 0)
-    _refuse_unless(tuple_bytes >= 0, "size of a tuple on the ring", tuple_bytes)
-    probing = times.compare * min(window.tuples for window in windows) / nodes
-    return tuple_bytes / probing if probing > 0 else math.inf
 
 
 def _check_nodes(nodes: int) -> None:

@@ -228,10 +228,10 @@ def output(first: SiteStream, second: SiteStream, node: int) -> SiteStream:
     SiteStream(node=1, rate=120.0, window=1.5, distinct=20, full=280, partial=5)
     """
     return SiteStream(
-        node,
-        first.rate * second.held * match_prob(first, second),
-        1 / (1 / first.window + 1 / second.window),
-        min(first.distinct, second.distinct),
-        first.full + second.full,
-        first.partial,
+        node=node,
+        rate=first.rate * second.held * match_prob(first, second),
+        window=1 / (1 / first.window + 1 / second.window),
+        distinct=min(first.distinct, second.distinct),
+        full=first.full + second.full,
+        partial=first.partial,
     )

@@ -92,6 +92,11 @@ class Traffic(Protocol):
         """Whether a predicate connects two sets of streams."""
 
 
+def load(traffic: Traffic, streams: frozenset[int]) -> float:
+    """What sending the join of some streams to another node costs."""
+    return traffic.joined(streams).rate * (len(streams) if traffic.sizes == "grow" else 1)
+
+
 @dataclass(frozen=True, slots=True)
 class GraphTraffic:
     """Streams and a join graph.

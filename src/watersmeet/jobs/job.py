@@ -18,9 +18,14 @@ memory = "512 MB"                     what rows may take on an executor; the oth
 function = "matching.py:similar"
 columns = ["orders.text", "payments.text"]
 
-[planning]
+[planning]                            as `Query.plan_with`
 batch = "10 seconds"                  the event time of a batch, for predictions
-progressive = "rpj"                   who decides what goes to disk, of streams without windows
+
+[planning.sites]                      as `Query.plan_sites`
+method = "sequences"                  how streams at different sites are joined
+
+[planning.memory]                     as `Query.plan_memory`, of streams without windows
+algorithm = "rpj"                     who decides what goes to disk
 tick = "1 second"                     how long a silence must be to be used
 
 [network]                             what lies between sites
@@ -39,25 +44,22 @@ mailbox = "mail"                      a folder that all sites can reach
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.jobs.functions import predicates_of
+from watersmeet.jobs.planning import planning_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
 from watersmeet.optimize.planning import Planning
-from watersmeet.optimize.sites.wishes import SiteWishes
-from watersmeet.query import RowWindow, Unbounded, parse_duration
+from watersmeet.query import RowWindow, Unbounded
 from watersmeet.query.function import Function
 from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.network import network as make_network
 from watersmeet.query.window import UNBOUNDED
 from watersmeet.spark.endpoints import Endpoint
-from watersmeet.stats.given import statistics
 
 AVAILABLE_NOW = "available now"
 TO_THE_END = "to the end"
@@ -97,7 +99,6 @@ class Job:
     cores: int | None
     spark: dict[str, str]
     network: Network | None = None
-    site_wishes: SiteWishes = field(default_factory=SiteWishes)
     mailbox: str | None = None
     predicates: tuple[Function, ...] = ()
     memory: str | int | None = None
@@ -142,7 +143,8 @@ def _job(root: Table, path: Path) -> Job:
     if sql is not None and cross:
         query.wrong('"cross" belongs to "on"; in SQL write CROSS JOIN')
     query.refuse_others()
-    planning, wishes = _planning(root.table("planning"), streams)
+    known = {stream.name: stream.statistics for stream in streams if stream.statistics}
+    planning = planning_of(root.table("planning"), known)
     sink_table = root.table("sink", needed=True)
     sink = _endpoint(sink_table, path.parent) if sink_table.given else Endpoint("console", None, {})
     sink_table.refuse_others()
@@ -152,7 +154,7 @@ def _job(root: Table, path: Path) -> Job:
     if trigger == TO_THE_END and not endless:
         run.wrong(f'trigger "{TO_THE_END}" is for streams without windows; say "{AVAILABLE_NOW}"')
     if trigger not in (None, AVAILABLE_NOW, TO_THE_END):
-        _duration(run, "trigger", trigger)
+        run.duration("trigger", trigger, positive=True)
     cores, spark = run.number("cores"), run.options("spark")
     mailbox = run.text("mailbox")
     network = _network(root.table("network"))
@@ -166,24 +168,23 @@ def _job(root: Table, path: Path) -> Job:
     run.refuse_others()
     root.refuse_others()
     return Job(
-        path.stem,
-        streams,
-        on,
-        sql,
-        select,
-        cross,
-        buckets,
-        planning,
-        sink,
-        _located(checkpoint, path.parent) if checkpoint else None,
-        trigger,
-        cores,
-        spark,
-        network,
-        wishes,
-        _located(mailbox, path.parent) if mailbox else None,
-        tuple(predicates),
-        memory,
+        name=path.stem,
+        streams=streams,
+        on=on,
+        sql=sql,
+        select=select,
+        cross=cross,
+        buckets=buckets,
+        planning=planning,
+        sink=sink,
+        checkpoint=_located(checkpoint, path.parent) if checkpoint else None,
+        trigger=trigger,
+        cores=cores,
+        spark=spark,
+        network=network,
+        mailbox=_located(mailbox, path.parent) if mailbox else None,
+        predicates=tuple(predicates),
+        memory=memory,
     )
 
 
@@ -203,57 +204,24 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
     for name in table.names():
         stream = table.table(name)
         settings = StreamSettings(
-            name,
-            _endpoint(stream, folder),
-            stream.text("schema"),
-            stream.text("time"),
-            _window(stream),
-            stream.text("lateness") or "0 seconds",
-            stream.text("max_future") or "1 day",
-            stream.raw("statistics") or {},
-            stream.text("site"),
+            name=name,
+            source=_endpoint(stream, folder),
+            schema=stream.text("schema"),
+            time=stream.text("time"),
+            window=_window(stream),
+            lateness=stream.text("lateness") or "0 seconds",
+            max_future=stream.text("max_future") or "1 day",
+            statistics=stream.raw("statistics") or {},
+            site=stream.text("site"),
         )
         for what, value in (("lateness", settings.lateness), ("max_future", settings.max_future)):
             if value is not None and value != "none":
-                _duration(stream, what, value)
+                stream.duration(what, value)
         stream.refuse_others()
         found.append(settings)
     if table.given and len(found) < 2:
         table.wrong(f"a join needs at least two streams, not {len(found)}")
     return tuple(found)
-
-
-def _planning(table: Table, streams: tuple[StreamSettings, ...]) -> tuple[Planning, SiteWishes]:
-    """What is known about the streams, and how to choose a plan, in one place and between sites."""
-    batch, conditions = table.text("batch"), table.raw("conditions")
-    wishes = {name: table.text(name) for name in ("optimizer", "cost_model", "routing", "progressive")}
-    tick = table.text("tick")
-    segment, slices = table.text("segment"), table.number("slices")
-    budget, adaptive = table.number("budget"), table.raw("adaptive")
-    between = {"method": table.text("method"), "optimizer": table.text("site_optimizer")}
-    groups: dict[str, Any] = {"partition": table.text("partition"), "groups": table.number("groups")}
-    table.refuse_others()
-    if batch is not None:
-        _duration(table, "batch", batch)
-    given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
-    given |= {"budget": budget} if budget is not None else {}
-    given |= {"slices": slices} if slices is not None else {}
-    if tick is not None:
-        _duration(table, "tick", tick)
-        with suppress(ValueError):
-            given["tick_s"] = parse_duration(tick).total_seconds()
-    if segment is not None:
-        _duration(table, "segment", segment)
-        with suppress(ValueError):
-            given["segment"] = parse_duration(segment)
-    given |= {"adaptive": table.flag("adaptive")} if adaptive is not None else {}
-    try:
-        known = {one.name: one.statistics for one in streams if one.statistics}
-        wished = {name: value for name, value in (between | groups).items() if value is not None}
-        return Planning(statistics(known, conditions=conditions, batch=batch), **given), SiteWishes(**wished)
-    except (WatersmeetError, ValueError, AttributeError) as error:
-        table.wrong(str(error).replace("\n", " "))
-        return Planning(), SiteWishes()
 
 
 def _network(table: Table) -> Network | None:
@@ -288,7 +256,7 @@ def _window(stream: Table) -> str | RowWindow | Unbounded | None:
     if value == _UNBOUNDED:
         return UNBOUNDED
     if isinstance(value, str):
-        _duration(stream, "window", value)
+        stream.duration("window", value, positive=True)
         return value
     if not isinstance(value, dict):
         stream.wrong('window must be a duration such as "10 minutes", "unbounded", or { rows = 100 }')
@@ -297,16 +265,6 @@ def _window(stream: Table) -> str | RowWindow | Unbounded | None:
     count, per_key = rows.number("rows", needed=True), rows.flag("per_key")
     rows.refuse_others()
     return None if count is None else RowWindow(count, per_key)
-
-
-def _duration(table: Table, name: str, text: str) -> None:
-    try:
-        duration = parse_duration(text)
-    except ValueError as error:
-        table.wrong(f"{name}: {error}")
-        return
-    if duration < timedelta(0) or (not duration and name in ("window", "trigger", "tick")):
-        table.wrong(f'{name}: "{text}" is not positive')
 
 
 def _located(path: str, folder: Path) -> str:

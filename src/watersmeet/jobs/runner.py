@@ -119,7 +119,7 @@ def _query(job: Job, spark: Any, site: str | None = None) -> Query:
             buckets=job.buckets,
             memory=job.memory,
         )
-    return Query.of(query.query, job.buckets, job.planning, job.network, job.site_wishes)
+    return Query.of(query.query, job.buckets, job.planning, job.network)
 
 
 def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) -> Any:

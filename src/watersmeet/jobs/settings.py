@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from watersmeet.errors import WatersmeetError, choices
+from watersmeet.query import parse_duration
 
 
 class InvalidJob(WatersmeetError, ValueError):
@@ -28,7 +30,7 @@ class Table:
         self._place = place
         self._mistakes = mistakes
         self._values: Mapping[str, Any] = values if isinstance(values, Mapping) else {}
-        self._asked: list[str] = []
+        self._read: list[str] = []
         self.given = values is not None
         if self.given and not isinstance(values, Mapping):
             self.wrong(f"must be a table, not {_kind(values)}")
@@ -98,23 +100,35 @@ class Table:
 
     def names(self) -> list[str]:
         """Every name in the table, all of them known."""
-        self._asked += self._values
+        self._read += self._values
         return list(self._values)
 
     def refuse_others(self) -> None:
-        """Note the names nobody has asked for."""
+        """Note the names nobody has read."""
         for name in self._values:
-            if name not in self._asked:
-                close = get_close_matches(name, self._asked, 1)
-                hint = f'did you mean "{close[0]}"?' if close else f"valid are {choices(self._asked)}."
+            if name not in self._read:
+                close = get_close_matches(name, self._read, 1)
+                hint = f'did you mean "{close[0]}"?' if close else f"valid are {choices(self._read)}."
                 self.wrong(f'unknown setting "{name}"; {hint}')
+
+    def duration(self, name: str, value: Any, *, positive: bool = False) -> timedelta | None:
+        """A duration that the table has under this name; None where it is wrong."""
+        try:
+            found = parse_duration(value)
+        except ValueError as error:
+            self.wrong(f"{name}: {error}")
+            return None
+        if found < timedelta(0) or (positive and not found):
+            self.wrong(f'{name}: "{value}" is not {"positive" if positive else "zero or more"}')
+            return None
+        return found
 
     def wrong(self, what: str) -> None:
         """Note a mistake."""
         self._mistakes.append(f"[{self._place}] {what}" if self._place else f"the file: {what}")
 
     def _take(self, name: str, *, needed: bool = False) -> Any:
-        self._asked.append(name)
+        self._read.append(name)
         if needed and name not in self._values:
             self.wrong(f'"{name}" is missing.')
         return self._values.get(name)

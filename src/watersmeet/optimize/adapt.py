@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from watersmeet.optimize.budget import Budget, BudgetSpent
 from watersmeet.optimize.order.exhaustive import exhaustive
 from watersmeet.optimize.order.sampled import SampledOrders
+from watersmeet.optimize.search_steps import NoStepsLeft, SearchSteps
 from watersmeet.plan import Operator, ProbePath
 from watersmeet.stats.key_sample import KeySample
 
@@ -29,7 +29,7 @@ _BETTER = 1.1
 # Fewer keys than this, of more that were not sampled, say little: wait for others.
 _FEWEST_KEYS = 16
 # Steps of a search: all orders of up to seven inputs, from any of them.
-_BUDGET = 2_048
+_SEARCH_STEPS = 2_048
 
 Order = tuple[int, ...]
 
@@ -117,8 +117,8 @@ class Adaptive:
             return state.path
         orders = SampledOrders(sample, head, stages=self.stages)
         try:
-            best = exhaustive(orders, Budget(_BUDGET))[head]
-        except BudgetSpent:
+            best = exhaustive(orders, SearchSteps(_SEARCH_STEPS))[head]
+        except NoStepsLeft:
             best = _nearest_first(orders, head)
         if orders.cost(head, state.path.sequence) > _BETTER * orders.cost(head, best):
             state.path = ProbePath.of(head, best)

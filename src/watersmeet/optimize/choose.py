@@ -13,8 +13,8 @@ from watersmeet.optimize.keyless import Part, may_be_sliced
 from watersmeet.optimize.late import late_functions
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
-from watersmeet.optimize.ring.orders import slice_orders
-from watersmeet.optimize.ring.slices import slice_count
+from watersmeet.optimize.slice_count import slice_count
+from watersmeet.optimize.slice_orders import slice_orders
 from watersmeet.optimize.tree import Routing, all_trees, grown, largest_key_first
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.choice import Alternative, Choice
@@ -45,29 +45,29 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
             f"it is {buckets!r}.",
             "a few per core of the cluster is a good choice.",
         )
-    wishes = planning or Planning()
-    refuse_foreign_statistics(query, wishes.statistics)
-    sizes = Sizes(query, wishes.statistics)
-    tree, of_tree = _choose_tree(sizes, wishes)
-    root, of_paths = _with_paths(tree, sizes, wishes)
+    given = planning or Planning()
+    refuse_foreign_statistics(query, given.statistics)
+    sizes = Sizes(query, given.statistics)
+    tree, of_tree = _choose_tree(sizes, given)
+    root, of_paths = _with_paths(tree, sizes, given)
     numbered = [replace(one, about=f"paths of operator {n}") for n, one in enumerate(of_paths, 1)]
     count = _bucket_count(root, sizes) if buckets is None else buckets
-    if wishes.slices is not None and (type(wishes.slices) is not int or not 1 <= wishes.slices <= count):
+    if given.spread is not None and (type(given.spread) is not int or not 1 <= given.spread <= count):
         raise InvalidPlanning(
-            "windows cannot be shared by so many slices",
-            f"it is {wishes.slices!r}, and there are {count} buckets.",
+            "windows cannot be spread over so many buckets",
+            f"it is {given.spread!r}, and there are {count} buckets.",
             "give a whole number from 1 to the number of buckets.",
         )
     plan = Plan(
         query,
         root,
         count,
-        adaptive=wishes.adaptive,
-        active=wishes.slices,
-        deployed=_deployed(root, query, wishes, wishes.slices or count),
+        adaptive=given.adaptive,
+        active=given.spread,
+        deployed=_deployed(root, query, given, given.spread or count),
         bounded=None
         if query.memory is None
-        else Bounded(query.memory, wishes.progressive, tick_s=wishes.tick_s),
+        else Bounded(query.memory, given.memory.algorithm, tick_s=given.memory.tick_s),
         choices=(*of_tree, *numbered),
         notes=tuple(_notes(sizes)),
     )
@@ -102,21 +102,22 @@ def _choose_tree(sizes: Sizes, planning: Planning) -> tuple[Operator, list[Choic
         return default, [Choice(about, "largest_key", "the key most inputs share first")]
     found = list(islice(all_trees(query, routing), _MOST_TREES + 1))
     skipped = ""
-    if len(found) > _MOST_TREES or len(found) * len(query.streams) > planning.budget:
-        skipped = f"more than {min(_MOST_TREES, planning.budget // len(query.streams))} trees, not all priced"
+    if len(found) > _MOST_TREES or len(found) * len(query.streams) > planning.search_steps:
+        most = min(_MOST_TREES, planning.search_steps // len(query.streams))
+        skipped = f"more than {most} trees, not all priced"
         found = [_fewest_results_first(sizes, routing)]
     trees = [tree for tree in dict.fromkeys([default, *found]) if runs(Plan(query, tree))] or [default]
     costs = {tree: _cost(tree, sizes, planning) for tree in trees}
     chosen = min(trees, key=lambda tree: costs[tree])
     others = sorted((costs[tree], _shape(query, tree)) for tree in trees if tree != chosen)
     choice = Choice(
-        about,
-        "heuristic" if skipped else "exhaustive",
-        "the cheaper of largest key and fewest results first" if skipped else "the cheapest of all trees",
-        planning.cost_model,
-        costs[chosen],
-        tuple(Alternative(shape, cost) for cost, shape in others),
-        skipped,
+        about=about,
+        by="heuristic" if skipped else "exhaustive",
+        why="the cheaper of largest key and fewest results first" if skipped else "the cheapest of all trees",
+        model=planning.cost_model,
+        cost=costs[chosen],
+        alternatives=tuple(Alternative(shape, cost) for cost, shape in others),
+        skipped=skipped,
     )
     return chosen, [choice]
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from watersmeet.cost.visit import COST_MODELS
 from watersmeet.errors import InvalidPlanning, choices
-from watersmeet.optimize.budget import DEFAULT_BUDGET
 from watersmeet.optimize.keyless import ROUTINGS, SLICED
-from watersmeet.optimize.progressive.policies import PROGRESSIVE
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS
+from watersmeet.optimize.progressive.planning import MemoryPlanning
+from watersmeet.optimize.search_steps import DEFAULT_SEARCH_STEPS
+from watersmeet.optimize.sites.planning import SitePlanning
 from watersmeet.stats import NOTHING_KNOWN, Statistics
 
-# The exact search within its budget, then the cheapest heuristic, then the order as written.
+# The exact search within its steps, then the cheapest heuristic, then the order as written.
 AUTO = "auto"
 
 
@@ -25,39 +26,38 @@ class Planning:
         statistics: What is known about the data.
         optimizer: Who chooses the probe orders.
         cost_model: What they are compared by.
-        budget: How many steps an exact search may look at.
+        search_steps: How many steps an exact search may look at.
         adaptive: Whether buckets change their probe orders while they run.
         routing: How rows meet that share no key.
         segment: The length of a segment where they are aligned by time; None chooses one.
-        slices: How many buckets share sliced windows; None takes all.
-        progressive: Who decides what leaves memory, where it is limited.
-        tick_s: How long a silence is before it is used, seconds.
+        spread: How many buckets share a window whose rows have no key; None takes all.
+        sites: How a plan between sites is chosen.
+        memory: How a join larger than memory keeps to it.
     """
 
     statistics: Statistics = NOTHING_KNOWN
     optimizer: str = AUTO
     cost_model: str = "probes"
-    budget: int = DEFAULT_BUDGET
+    search_steps: int = DEFAULT_SEARCH_STEPS
     adaptive: bool = True
     routing: str = SLICED
     segment: timedelta | None = None
-    slices: int | None = None
-    progressive: str = "rpj"
-    tick_s: float = 1.0
+    spread: int | None = None
+    sites: SitePlanning = field(default_factory=SitePlanning)
+    memory: MemoryPlanning = field(default_factory=MemoryPlanning)
 
     def __post_init__(self) -> None:
         """Refuse names that do not exist."""
         _refuse_unknown("optimizer", self.optimizer, [AUTO, *ORDER_OPTIMIZERS])
         _refuse_unknown("cost model", self.cost_model, list(COST_MODELS))
         _refuse_unknown("routing", self.routing, list(ROUTINGS))
-        _refuse_unknown("progressive join", self.progressive, list(PROGRESSIVE))
         if self.segment is not None and self.segment <= timedelta(0):
             raise InvalidPlanning("a segment is not above zero", f"it is {self.segment}.")
-        if type(self.budget) is not int or self.budget < 0:
+        if type(self.search_steps) is not int or self.search_steps < 0:
             raise InvalidPlanning(
-                "the budget is not a number of steps",
-                f"it is {self.budget!r}.",
-                f"give a whole number from 0 up; the default is {DEFAULT_BUDGET}.",
+                "search_steps is not a number of steps",
+                f"it is {self.search_steps!r}.",
+                f"give a whole number from 0 up; the default is {DEFAULT_SEARCH_STEPS}.",
             )
         if not isinstance(self.adaptive, bool):
             raise InvalidPlanning(

@@ -24,7 +24,7 @@ class Choice:
         model: The cost model it compared by; empty where nothing was compared.
         cost: What the chosen way costs, per second of event time; None where nothing was compared.
         alternatives: The others that were looked at, cheapest first.
-        skipped: What was not looked at for lack of budget; empty if everything was.
+        skipped: What was not looked at for lack of search steps; empty if everything was.
     """
 
     about: str

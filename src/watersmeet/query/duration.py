@@ -6,6 +6,9 @@ import math
 import re
 from datetime import timedelta
 from numbers import Real
+from typing import Any
+
+from watersmeet.errors import WatersmeetError
 
 # Months and years are missing on purpose: their length depends on the calendar, and a window must
 # have one length.
@@ -98,6 +101,46 @@ def parse_seconds(value: object) -> float:
     if not 0 < found < math.inf:
         raise ValueError(f"{value} is not above zero" if found <= 0 else "it is without end")
     return found
+
+
+def duration(value: Any, what: str, error: type[WatersmeetError], example: str) -> timedelta:
+    """Read what a user has given as a duration; if it is none, the error says so.
+
+    >>> from watersmeet.errors import InvalidQuery
+    >>> duration("soon", "trigger", InvalidQuery, "1 second")
+    Traceback (most recent call last):
+    watersmeet.errors.InvalidQuery: trigger is not a duration
+    detail: cannot read "soon" as a duration, for example "10 minutes".
+    hint: write a number and a unit, for example "1 second".
+    """
+    try:
+        return parse_duration(value)
+    except ValueError as reason:
+        raise _no_duration(what, reason, error, example) from None
+
+
+def seconds(value: Any, what: str, error: type[WatersmeetError], example: str) -> float:
+    """The same for a duration that may also be a number of seconds, and is more than nothing.
+
+    >>> from watersmeet.errors import InvalidQuery
+    >>> seconds(0, "timeout", InvalidQuery, "5 minutes")
+    Traceback (most recent call last):
+    watersmeet.errors.InvalidQuery: timeout is not a duration
+    detail: 0 is not above zero.
+    hint: write a number and a unit, for example "5 minutes".
+    """
+    try:
+        return parse_seconds(value)
+    except ValueError as reason:
+        raise _no_duration(what, reason, error, example) from None
+
+
+def _no_duration(
+    what: str, reason: ValueError, error: type[WatersmeetError], example: str
+) -> WatersmeetError:
+    return error(
+        f"{what} is not a duration", f"{reason}.", f'write a number and a unit, for example "{example}".'
+    )
 
 
 def to_us(duration: timedelta) -> int:

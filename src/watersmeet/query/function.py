@@ -12,7 +12,7 @@ from typing import Any
 import cloudpickle
 
 from watersmeet.errors import InvalidPredicate, WorkerSetup, choices
-from watersmeet.query.duration import parse_seconds
+from watersmeet.query.duration import seconds
 
 ARRAYS = ("numpy", "arrow")
 
@@ -135,14 +135,14 @@ def predicate(
             'leave out stacked=True, or use arrays="numpy" and vectorized=True.',
         )
     made = Function(
-        function,
-        tuple(columns),
-        called,
-        vectorized,
-        arrays,
-        stacked,
-        _seconds(called, cost),
-        _share(called, selectivity),
+        call=function,
+        columns=tuple(columns),
+        name=called,
+        vectorized=vectorized,
+        arrays=arrays,
+        stacked=stacked,
+        cost=_cost(called, cost),
+        selectivity=_share(called, selectivity),
     )
     _refuse_unpicklable(made)
     return made
@@ -159,13 +159,8 @@ def _refuse_unpicklable(made: Function) -> None:
         ) from error
 
 
-def _seconds(name: str, cost: str | float | timedelta | None) -> float | None:
-    try:
-        return None if cost is None else parse_seconds(cost)
-    except ValueError as error:
-        raise InvalidPredicate(
-            f'cost of predicate "{name}" is not a duration', f"{error}.", 'write for example "50 us".'
-        ) from None
+def _cost(name: str, cost: str | float | timedelta | None) -> float | None:
+    return None if cost is None else seconds(cost, f'cost of predicate "{name}"', InvalidPredicate, "50 us")
 
 
 def _share(name: str, selectivity: float | None) -> float | None:

@@ -101,16 +101,16 @@ def join_query(
     if chosen is not None and not isinstance(chosen, Selection):
         chosen = select_columns(streams, chosen)
     return JoinQuery(
-        tuple(streams),
-        tuple(found.attributes),
-        kept_columns(streams, chosen),
-        reaches,
-        tuple(found.filters),
-        tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
-        tuple(found.afterwards),
-        None if chosen is None else chosen.outputs,
-        tuple(dict.fromkeys(c.text for c in found.conditions if _implied(c, reaches))),
-        memory,
+        streams=tuple(streams),
+        attributes=tuple(found.attributes),
+        kept=kept_columns(streams, chosen),
+        reaches=reaches,
+        filters=tuple(found.filters),
+        conditions=tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
+        afterwards=tuple(found.afterwards),
+        outputs=None if chosen is None else chosen.outputs,
+        by_windows=tuple(dict.fromkeys(c.text for c in found.conditions if _implied(c, reaches))),
+        memory=memory,
     )
 
 

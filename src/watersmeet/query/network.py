@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from watersmeet.errors import InvalidQuery, choices
-from watersmeet.query.duration import describe_duration, parse_duration
+from watersmeet.query.duration import describe_duration, duration
 from watersmeet.query.stream import Stream, refuse_unusable_site
 
 # Two sites, in alphabetical order.
@@ -239,12 +239,7 @@ def _link(what: str, given: Any, default: Link) -> Link:
 
 
 def _latency(what: str, value: Any) -> timedelta:
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise InvalidQuery(
-            f"latency of {what} is not a duration", f"{error}.", 'write for example "25 ms".'
-        ) from None
+    return duration(value, f"latency of {what}", InvalidQuery, "25 ms")
 
 
 def _bandwidth(what: str, value: Any) -> float:

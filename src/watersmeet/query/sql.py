@@ -186,12 +186,12 @@ def _stream(text: str, tokens: list[Token]) -> SqlStream:
         alias_follows = token.token_type == TokenType.ALIAS
     window, lateness, time = found.get("window"), found.get("lateness"), found.get("time")
     return SqlStream(
-        source.text,
-        alias.text,
-        None if isinstance(window, str) else window,
-        lateness if isinstance(lateness, str) else None,
-        time if isinstance(time, str) else None,
-        source.start,
+        source=source.text,
+        name=alias.text,
+        window=None if isinstance(window, str) else window,
+        lateness=lateness if isinstance(lateness, str) else None,
+        time=time if isinstance(time, str) else None,
+        place=source.start,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from watersmeet.errors import InvalidStream, choices
 from watersmeet.query.duration import describe_duration, to_us
-from watersmeet.query.window import RowWindow, Unbounded, Window
+from watersmeet.query.window import Window
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
@@ -108,12 +108,6 @@ class Stream:
                 f"it is {describe_duration(self.max_future)}, so rows of this moment would be set aside.",
                 "give it a length, or None to trust every timestamp.",
             )
-
-    def describe_window(self) -> str:
-        """The window as people say it."""
-        if isinstance(self.window, RowWindow | Unbounded):
-            return str(self.window)
-        return "" if self.window is None else describe_duration(self.window)
 
     @property
     def lateness_us(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.site import Link, Setting, SiteStream
 from watersmeet.cost.traffic import Feed, ValueTraffic
-from watersmeet.optimize.sites.plan import Network, SitesQuery
+from watersmeet.optimize.papers.tran_lee.plan import Network, SitesQuery
 from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 from watersmeet.query import RowWindow
 from watersmeet.sim.distribution import Floats
@@ -99,7 +99,14 @@ def sites_query(scenario: Scenario) -> SitesQuery:
     """The join as planners of sequences and trees take it."""
     nodes = _nodes(scenario)
     streams = tuple(
-        SiteStream(nodes[site], k.rate, k.window, k.distinct, k.row_bytes, min(k.key_bytes, k.row_bytes))
+        SiteStream(
+            node=nodes[site],
+            rate=k.rate,
+            window=k.window,
+            distinct=k.distinct,
+            full=k.row_bytes,
+            partial=min(k.key_bytes, k.row_bytes),
+        )
         for site, k in zip(scenario.sites, known_streams(scenario), strict=True)
     )
     names = list(nodes)

@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from watersmeet.errors import InvalidSimulation, choices
-from watersmeet.optimize.partition.by_hash import by_hash
-from watersmeet.optimize.partition.by_range import by_range
-from watersmeet.optimize.partition.by_rate import by_rate
-from watersmeet.optimize.partition.groups import Groups
-from watersmeet.optimize.partition.pmjoin import Planner, pmjoin
-from watersmeet.optimize.placement.local import local
-from watersmeet.optimize.placement.optimal import optimal
-from watersmeet.optimize.placement.plan import Leaf
-from watersmeet.optimize.placement.plan import Tree as Placement
-from watersmeet.optimize.placement.simple import simple
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
-from watersmeet.optimize.placement.wiring import placed_wiring
-from watersmeet.optimize.sites.exhaustive import exhaustive
-from watersmeet.optimize.sites.greedy import greedy
-from watersmeet.optimize.sites.tree import tree
+from watersmeet.optimize.papers.tran_lee.exhaustive import exhaustive
+from watersmeet.optimize.papers.tran_lee.greedy import greedy
+from watersmeet.optimize.papers.tran_lee.tree import tree
+from watersmeet.optimize.papers.zhou.local import local
+from watersmeet.optimize.papers.zhou.optimal import optimal
+from watersmeet.optimize.papers.zhou.pmjoin import Planner, pmjoin
+from watersmeet.optimize.papers.zhou.simple import simple
+from watersmeet.optimize.sites.partition.by_hash import by_hash
+from watersmeet.optimize.sites.partition.by_range import by_range
+from watersmeet.optimize.sites.partition.by_rate import by_rate
+from watersmeet.optimize.sites.partition.groups import Groups
+from watersmeet.optimize.sites.placed_wiring import placed_wiring
+from watersmeet.optimize.sites.placement import Leaf
+from watersmeet.optimize.sites.placement import Tree as Placement
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.plan.sites.placed import At, ByValue, Input, JoinAt
 from watersmeet.plan.sites.sequences import Hop, Sequences
 from watersmeet.plan.sites.tree import LeftDeep, TwoWayHop

@@ -132,24 +132,24 @@ def report(
     transmission, work = measured.transmission / seconds, sum(processing.values()) / seconds
     expected = {"work": planned.work, "sent": planned.sent}
     return Report(
-        scenario.name,
-        scenario.seed,
-        planned.lines,
-        seconds,
-        tuple(
+        name=scenario.name,
+        seed=scenario.seed,
+        plan=planned.lines,
+        seconds=seconds,
+        streams=tuple(
             StreamReport(stream.name, stream.site, rows[number], measured.late.get(number, 0))
             for number, stream in enumerate(scenario.streams)
         ),
-        tuple(
+        links=tuple(
             LinkReport(one, other, **asdict(traffic)) for (one, other), traffic in measured.traffic.items()
         ),
-        tuple(
+        sites=tuple(
             SiteReport(site, dict(sorted(done.items())), processing[site])
             for site, done in measured.work.items()
         ),
-        tally.count,
-        {name: tally.latency(share) for name, share in shares.items()} if tally.count else {},
-        {"transmission": transmission, "processing": work, "total": transmission + work},
-        sum(traffic.rows for traffic in measured.traffic.values()) / seconds,
-        {name: value for name, value in expected.items() if value is not None},
+        results=tally.count,
+        latency={name: tally.latency(share) for name, share in shares.items()} if tally.count else {},
+        work={"transmission": transmission, "processing": work, "total": transmission + work},
+        sent=sum(traffic.rows for traffic in measured.traffic.values()) / seconds,
+        expected={name: value for name, value in expected.items() if value is not None},
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize.planning import Planning
-from watersmeet.query import Column, RowWindow, Stream, Unbounded, parse_duration
+from watersmeet.query import Column, RowWindow, Stream, Unbounded
+from watersmeet.query.duration import duration
 from watersmeet.query.join import On, join_query
 from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
@@ -66,14 +67,14 @@ def stream(
         for field in df.schema.fields
     )
     return Stream(
-        str(name),
-        columns,
-        time,
-        _window(name, window),
-        _duration(name, "lateness", lateness),
-        None if max_future is None else _duration(name, "max_future", max_future),
-        df,
-        site,
+        name=str(name),
+        columns=columns,
+        time=time,
+        window=_window(name, window),
+        lateness=_duration(name, "lateness", lateness),
+        max_future=None if max_future is None else _duration(name, "max_future", max_future),
+        source=df,
+        site=site,
     )
 
 
@@ -209,11 +210,4 @@ def _window(stream_name: str, value: Any) -> Window:
 
 
 def _duration(stream_name: str, what: str, value: Any) -> timedelta:
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise InvalidStream(
-            f'{what} of stream "{stream_name}" is not a duration',
-            f"{error}.",
-            'write a number and a unit, for example "10 minutes", or pass a timedelta.',
-        ) from None
+    return duration(value, f'{what} of stream "{stream_name}"', InvalidStream, "10 minutes")

@@ -9,20 +9,21 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from watersmeet.cost.forecast import forecast
 from watersmeet.errors import InvalidPlanning, InvalidQuery, choices
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
+from watersmeet.optimize.progressive.planning import MemoryPlanning
 from watersmeet.optimize.sites.choose import choose_site_plan, refuse_query_without_sites
-from watersmeet.optimize.sites.wishes import SiteWishes
+from watersmeet.optimize.sites.planning import SitePlanning
 from watersmeet.plan import Plan
 from watersmeet.plan.explain import explain, explain_sites
 from watersmeet.plan.sites.plan import SitePlan
 from watersmeet.plan.sites.wiring import Wiring
-from watersmeet.query import JoinQuery, parse_duration
-from watersmeet.query.duration import parse_seconds
+from watersmeet.query import JoinQuery
+from watersmeet.query.duration import duration, seconds
 from watersmeet.query.network import Network, refuse_unfit_network, sites_of
 from watersmeet.spark.private import own_name
 from watersmeet.stats import Statistics
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from watersmeet.spark.sites.deployment import Deployment
     from watersmeet.spark.sites.sink import Sink
+
+Chosen = TypeVar("Chosen", Planning, SitePlanning, MemoryPlanning)
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,12 @@ class Query:
         plan: How.
         planning: What the plan was chosen by.
         network: What lies between the sites of its streams.
-        site_wishes: What the plan between sites is chosen by.
     """
 
     query: JoinQuery
     plan: Plan
     planning: Planning = field(default_factory=Planning)
     network: Network | None = None
-    site_wishes: SiteWishes = field(default_factory=SiteWishes)
 
     @classmethod
     def of(
@@ -59,17 +60,16 @@ class Query:
         buckets: int | None,
         planning: Planning,
         network: Network | None = None,
-        wishes: SiteWishes | None = None,
     ) -> Query:
         """Plan a query."""
         refuse_unfit_network(query.streams, network)
         plan = choose_plan(query, buckets=buckets, planning=planning)
-        return cls(query, plan, planning, network, wishes or SiteWishes())
+        return cls(query, plan, planning, network)
 
     @cached_property
     def site_plan(self) -> SitePlan:
         """How streams at different sites are joined between them; only for streams with sites."""
-        return choose_site_plan(self.query, self.network, self.planning, self.site_wishes)
+        return choose_site_plan(self.query, self.network, self.planning)
 
     @cached_property
     def control(self) -> Path:
@@ -95,42 +95,27 @@ class Query:
         statistics: Statistics | None = None,
         optimizer: str | None = None,
         cost_model: str | None = None,
-        budget: int | None = None,
+        search_steps: int | None = None,
         adaptive: bool | None = None,
         routing: str | None = None,
         segment: str | timedelta | None = None,
-        slices: int | None = None,
-        progressive: str | None = None,
-        tick: str | float | timedelta | None = None,
-        method: str | None = None,
-        site_optimizer: str | None = None,
-        partition: str | None = None,
-        groups: int | None = None,
+        spread: int | None = None,
     ) -> Query:
         """The same query planned in another way; what is left out stays as it is.
 
         Args:
             statistics: What is known about the data, from `wm.statistics`.
             optimizer: Who chooses the order in which windows are visited: ``"auto"``, the exact search within
-                its budget and then the best heuristic, or one of them by name.
+                `search_steps` and then the best heuristic, or one of them by name.
             cost_model: What orders are compared by, ``"probes"`` or ``"comparisons"``.
-            budget: How many steps an exact search may look at.
+            search_steps: How many steps an exact search may look at.
             adaptive: Whether buckets change their order while they run.
             routing: How rows meet that share no key: ``"sliced"``, two streams at a time and nothing stored
                 twice; ``"replicated"``, all at once, with all streams but one in every bucket; or
                 ``"aligned"``, all at once, by segments of time.
-            slices: How many buckets share sliced windows, at most all of them. It may change whenever the
-                query is started: rows stay where they are, and new ones go to these.
             segment: How long such a segment is; for windows much shorter than it few rows are needed twice.
-            progressive: Who decides which rows wait on disk when memory is limited: ``"rpj"``, ``"rpj-md"``,
-                ``"rpj-dd"``, ``"xjoin"`` or ``"hmj"``.
-            tick: How long streams must be silent until the join works on what is on disk.
-            method: How streams at different sites are joined: ``"auto"``, ``"one site"``, ``"placed"``,
-                ``"sequences"`` or ``"tree"``.
-            site_optimizer: Who searches plans between sites: ``"auto"``, ``"exhaustive"`` or ``"greedy"``.
-            partition: How values are grouped that are joined at different sites: ``"auto"``, ``"hash"``,
-                ``"range"``, ``"rate"`` or ``"none"``.
-            groups: How many groups of values at most.
+            spread: How many buckets share a window whose rows have no key, at most all of them. It may change
+                whenever the query is started: rows stay where they are, and new ones go to these.
 
         Example:
             >>> query = wm.join(orders, payments, on="order_id")
@@ -138,41 +123,67 @@ class Query:
             >>> fixed.plan.adaptive
             False
         """
-        wishes = {
-            "statistics": statistics,
-            "optimizer": optimizer,
-            "cost_model": cost_model,
-            "budget": budget,
-            "adaptive": adaptive,
-            "routing": routing,
-            "segment": None if segment is None else _segment(segment),
-            "slices": slices,
-            "progressive": progressive,
-            "tick_s": None if tick is None else _tick(tick),
-        }
-        given: dict[str, Any] = {name: value for name, value in wishes.items() if value is not None}
-        if not self.plan.endless and (progressive is not None or tick is not None):
+        length = None if segment is None else duration(segment, "segment", InvalidPlanning, "1 minute")
+        return self._planned(
+            _changed(
+                self.planning,
+                statistics=statistics,
+                optimizer=optimizer,
+                cost_model=cost_model,
+                search_steps=search_steps,
+                adaptive=adaptive,
+                routing=routing,
+                segment=length,
+                spread=spread,
+            )
+        )
+
+    def plan_sites(
+        self,
+        *,
+        method: str | None = None,
+        optimizer: str | None = None,
+        partition: str | None = None,
+        groups: int | None = None,
+    ) -> Query:
+        """The same query planned in another way between its sites; what is left out stays as it is.
+
+        Args:
+            method: How streams at different sites are joined: ``"auto"``, ``"one site"``, ``"placed"``,
+                ``"sequences"`` or ``"tree"``.
+            optimizer: Who searches the plan: ``"auto"``, ``"exhaustive"`` or ``"greedy"``.
+            partition: How values are grouped that are joined at different sites: ``"auto"``, ``"hash"``,
+                ``"range"``, ``"rate"`` or ``"none"``.
+            groups: How many groups of values at most.
+        """
+        refuse_query_without_sites(self.query)
+        sites = _changed(
+            self.planning.sites, method=method, optimizer=optimizer, partition=partition, groups=groups
+        )
+        return self._planned(replace(self.planning, sites=sites))
+
+    def plan_memory(
+        self, *, algorithm: str | None = None, tick: str | float | timedelta | None = None
+    ) -> Query:
+        """The same query of streams without windows, kept to its memory in another way.
+
+        Args:
+            algorithm: Who decides which rows wait on disk: ``"rpj"``, ``"rpj-md"``, ``"rpj-dd"``,
+                ``"xjoin"`` or ``"hmj"``.
+            tick: How long streams must be silent until the join works on what is on disk.
+        """
+        if not self.plan.endless:
             raise InvalidPlanning(
                 "the query has windows",
                 "what waits on disk, and when silence is used, can be said of joins without them.",
-                "leave progressive and tick out, or give both streams window=wm.UNBOUNDED.",
+                "leave plan_memory out, or give both streams window=wm.UNBOUNDED.",
             )
-        site_wishes = {
-            "method": method,
-            "optimizer": site_optimizer,
-            "partition": partition,
-            "groups": groups,
-        }
-        asked: dict[str, Any] = {name: value for name, value in site_wishes.items() if value is not None}
-        if asked:
-            refuse_query_without_sites(self.query)
-        return Query.of(
-            self.query,
-            self.plan.buckets,
-            replace(self.planning, **given),
-            self.network,
-            replace(self.site_wishes, **asked),
-        )
+        tick_s = None if tick is None else seconds(tick, "tick", InvalidPlanning, "1 second")
+        memory = _changed(self.planning.memory, algorithm=algorithm, tick_s=tick_s)
+        return self._planned(replace(self.planning, memory=memory))
+
+    def _planned(self, planning: Planning) -> Query:
+        return Query.of(self.query, self.plan.buckets, planning, self.network)
 
     def analyze(self, source: Mapping[str, DataFrame] | Any = None) -> Query:
         """The same query planned by statistics measured from data.
@@ -264,7 +275,8 @@ class Query:
                 "pass what start() has returned.",
             )
         numbers = [self.query.names.index(name) for name in streams or self.query.names]
-        finish(running, numbers, source_counts(self.query.streams), _timeout(timeout))
+        limit = None if timeout is None else seconds(timeout, "timeout", InvalidQuery, "5 minutes")
+        finish(running, numbers, source_counts(self.query.streams), limit)
 
     def deploy(
         self,
@@ -311,28 +323,6 @@ class Query:
         )
 
 
-def _timeout(value: str | float | timedelta | None) -> float | None:
-    try:
-        return None if value is None else parse_seconds(value)
-    except ValueError as error:
-        raise InvalidQuery(
-            "the timeout is not a duration", f"{error}.", 'write for example "5 minutes", or leave it out.'
-        ) from None
-
-
-def _tick(value: str | float | timedelta) -> float:
-    try:
-        return parse_seconds(value)
-    except ValueError as error:
-        raise InvalidPlanning(
-            "a tick is not a duration", f"{error}.", 'write for example "1 second".'
-        ) from None
-
-
-def _segment(value: str | timedelta) -> timedelta:
-    try:
-        return parse_duration(value)
-    except ValueError as error:
-        raise InvalidPlanning(
-            "a segment is not a duration", f"{error}.", 'write for example "1 minute".'
-        ) from None
+def _changed(planning: Chosen, **given: Any) -> Chosen:
+    """With what was given; None stands for what was left out."""
+    return replace(planning, **{name: value for name, value in given.items() if value is not None})

@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from watersmeet.errors import InvalidStatistics, choices
-from watersmeet.query.duration import parse_duration, parse_seconds
+from watersmeet.query.duration import duration, seconds
 from watersmeet.stats.figure import ABSENT, Figure
 from watersmeet.stats.frequencies import Frequencies
 from watersmeet.stats.statistics import ANY_KEY, Statistics, StreamStatistics
@@ -66,30 +66,22 @@ def statistics(
         {name: _stream(name, values) for name, values in streams.items()},
         pairs,
         {text: _probability(f'condition "{text}"', p) for text, p in (conditions or {}).items()},
-        ABSENT if batch is None else _seconds(batch),
+        ABSENT if batch is None else _batch(batch),
         {text: _cost(text, value) for text, value in (costs or {}).items()},
     )
 
 
 def _cost(text: str, value: Any) -> float:
-    try:
-        return parse_seconds(value)
-    except ValueError as error:
-        raise InvalidStatistics(
-            f'cost of condition "{text}" is not a duration', f"{error}.", 'write for example "50 us".'
-        ) from None
+    return seconds(value, f'cost of condition "{text}"', InvalidStatistics, "50 us")
 
 
-def _seconds(batch: Any) -> Figure:
-    try:
-        seconds = parse_duration(batch).total_seconds()
-    except ValueError as error:
-        raise InvalidStatistics("batch is not a duration", f"{error}.", 'write batch="10 seconds".') from None
-    if seconds <= 0:
+def _batch(value: Any) -> Figure:
+    length = duration(value, "batch", InvalidStatistics, "10 seconds").total_seconds()
+    if length <= 0:
         raise InvalidStatistics(
-            "batch is not longer than nothing", f"it is {batch}.", 'write batch="10 seconds".'
+            "batch is not longer than nothing", f"it is {value}.", 'write batch="10 seconds".'
         )
-    return Figure.estimated(seconds)
+    return Figure.estimated(length)
 
 
 def _stream(name: str, values: Mapping[str, Any]) -> StreamStatistics:

@@ -50,13 +50,15 @@ class StreamStatistics:
         keys = {**others.distinct, **self.distinct}
         measured = {*self.distinct, *self.frequencies}
         return StreamStatistics(
-            better(self.rate, others.rate),
+            rate=better(self.rate, others.rate),
             # Rows alive that were given with another rate would contradict the one that was measured.
-            self.window_rows if self.rate.is_known else better(self.window_rows, others.window_rows),
-            better(self.row_bytes, others.row_bytes),
-            ABSENT if self.row_bytes.is_known else better(self.key_bytes, others.key_bytes),
-            {key: figure for key, figure in keys.items() if key in self.distinct or not measured},
-            {**({} if measured else others.frequencies), **self.frequencies},
+            window_rows=self.window_rows
+            if self.rate.is_known
+            else better(self.window_rows, others.window_rows),
+            row_bytes=better(self.row_bytes, others.row_bytes),
+            key_bytes=ABSENT if self.row_bytes.is_known else better(self.key_bytes, others.key_bytes),
+            distinct={key: figure for key, figure in keys.items() if key in self.distinct or not measured},
+            frequencies={**({} if measured else others.frequencies), **self.frequencies},
         )
 
     def frequencies_of(self, *texts: str) -> Frequencies | None:

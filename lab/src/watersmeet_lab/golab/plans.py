@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from watersmeet.cost.comparisons import multiway_cost, result_size
 from watersmeet.cost.orders import Loop, OrderProblem
 from watersmeet.cost.visit import comparisons
-from watersmeet.optimize.budget import Budget
 from watersmeet.optimize.order.augmented import augmented_orders, fast_streams
 from watersmeet.optimize.order.by_rank import orders_by_rank
 from watersmeet.optimize.order.by_size import orders_by_size
+from watersmeet.optimize.search_steps import SearchSteps
 from watersmeet_lab.golab.setting import TABLE_5, TABLE_6, TABLE_7, Loads, all_orders, named
 
 TABLES: Mapping[str, Loads] = {"Table 5": TABLE_5, "Table 6": TABLE_6, "Table 7": TABLE_7}
@@ -65,7 +65,7 @@ def plans(loads: Loads) -> Plans:
         [named(order) for order in orders_by_size(problem)],
         [named(order) for order in orders_by_rank(problem)],
         [f"S{stream + 1}" for stream in fast_streams(problem)],
-        [named(order) for order in augmented_orders(problem, Budget())],
+        [named(order) for order in augmented_orders(problem, SearchSteps())],
     )
 
 

@@ -48,7 +48,14 @@ class Draws(Generic[Found]):
             origin: Who claims it.
         """
         verdicts = tuple(holds(figures) for figures in self.each)
-        return Claim(text, found(self.together), holds(self.together), verdicts, known, origin)
+        return Claim(
+            text=text,
+            found=found(self.together),
+            holds=holds(self.together),
+            draws=verdicts,
+            known=known,
+            origin=origin,
+        )
 
 
 def averaged(each: Sequence[Figures[Case]]) -> Draws[Figures[Case]]:

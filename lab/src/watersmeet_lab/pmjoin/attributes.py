@@ -10,11 +10,12 @@ import numpy as np
 
 from watersmeet.cost.attribute_traffic import AttributeTraffic, SharedAttribute
 from watersmeet.cost.traffic import Feed
-from watersmeet.optimize.partition.by_rate import by_rate
-from watersmeet.optimize.partition.find_partition import Candidate, find_partition
-from watersmeet.optimize.partition.groups import Groups
-from watersmeet.optimize.partition.select import select, select_alternative, select_random
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.papers.zhou.select_baselines import select_alternative, select_random
+from watersmeet.optimize.sites.partition.by_rate import by_rate
+from watersmeet.optimize.sites.partition.find_partition import Candidate, find_partition
+from watersmeet.optimize.sites.partition.groups import Groups
+from watersmeet.optimize.sites.partition.select import select
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.plot.chart import Chart
 from watersmeet.sim.distribution import generator
 from watersmeet_lab.papers.claim import fails, grows, partly

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from watersmeet.cost.traffic import Feed, GraphTraffic, ValueTraffic
-from watersmeet.optimize.partition.pmjoin import pmjoin
-from watersmeet.optimize.placement.optimal import optimal
-from watersmeet.optimize.placement.plan import leaves, operators
-from watersmeet.optimize.placement.simple import simple
-from watersmeet.optimize.placement.stream_join_opt import options, reducing_joins, stream_join_opt
+from watersmeet.optimize.papers.zhou.optimal import optimal
+from watersmeet.optimize.papers.zhou.pmjoin import pmjoin
+from watersmeet.optimize.papers.zhou.simple import simple
+from watersmeet.optimize.sites.placement import leaves, operators
+from watersmeet.optimize.sites.stream_join_opt import options, reducing_joins, stream_join_opt
 from watersmeet.plot.chart import Table
 from watersmeet_lab.papers.claim import Claim, fails
 from watersmeet_lab.papers.page import Experiment

@@ -19,14 +19,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from watersmeet.cost.attribute_traffic import AttributeTraffic
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Flow, Sizes
+from watersmeet.cost.traffic import Flow, Sizes, load
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.partition.find_partition import Candidate
-from watersmeet.optimize.partition.groups import Groups, require_partition
-from watersmeet.optimize.partition.pmjoin import Planner
-from watersmeet.optimize.placement.plan import Leaf, Tree
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.papers.zhou.pmjoin import Planner
+from watersmeet.optimize.sites.partition.find_partition import Candidate
+from watersmeet.optimize.sites.partition.groups import Groups, require_partition
+from watersmeet.optimize.sites.placement import Leaf, Tree
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,8 @@ def mixed(
     >>> from watersmeet.cost.traffic import Feed
     >>> x = SharedAttribute({0: np.array([0.75, 0.25]), 1: np.array([0.25, 0.75])})
     >>> traffic = AttributeTraffic((Feed(10, 1, node=0), Feed(10, 1, node=1)), {"x": x})
-    >>> from watersmeet.optimize.partition.find_partition import find_partition
-    >>> from watersmeet.optimize.placement.plan import MJoin
+    >>> from watersmeet.optimize.sites.partition.find_partition import find_partition
+    >>> from watersmeet.optimize.sites.placement import MJoin
     >>> plan = MJoin((Leaf(0, node=0), Leaf(1, node=1)))
     >>> (candidate,) = find_partition(plan, traffic.edges)
     >>> mixed(plan, {}, traffic)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from watersmeet.cost.traffic import Feed, ValueTraffic
-from watersmeet.optimize.partition.by_hash import by_hash
-from watersmeet.optimize.partition.by_range import by_range
-from watersmeet.optimize.partition.by_rate import by_rate
-from watersmeet.optimize.partition.groups import Groups
-from watersmeet.optimize.placement.plan import operators
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.sites.partition.by_hash import by_hash
+from watersmeet.optimize.sites.partition.by_range import by_range
+from watersmeet.optimize.sites.partition.by_rate import by_rate
+from watersmeet.optimize.sites.partition.groups import Groups
+from watersmeet.optimize.sites.placement import operators
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.sim.distribution import Floats
 from watersmeet_lab.pmjoin.tabled import Products, TabledTraffic
 from watersmeet_lab.pmjoin.workload import HotSpots, Likeness, Windows, frequencies, spans

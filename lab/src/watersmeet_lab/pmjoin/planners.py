@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import inf
 
 from watersmeet.cost.traffic import Traffic
-from watersmeet.optimize.placement.local import local
-from watersmeet.optimize.placement.optimal import optimal
-from watersmeet.optimize.placement.plan import Placement
-from watersmeet.optimize.placement.simple import simple
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.papers.zhou.local import local
+from watersmeet.optimize.papers.zhou.optimal import optimal
+from watersmeet.optimize.papers.zhou.simple import simple
+from watersmeet.optimize.sites.placement import Placement
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.plot.chart import Line, Panel
 from watersmeet_lab.papers.claim import Claim, Known
 from watersmeet_lab.papers.draws import Case, Curves, Draws, Figures

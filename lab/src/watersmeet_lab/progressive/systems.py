@@ -99,7 +99,7 @@ def query_of(spark: SparkSession, case: Case, folder: Path) -> wm.Query:
     streams = [
         wm.stream(name, _source(spark, folder / name), time="ts", window=wm.UNBOUNDED) for name in NAMES
     ]
-    return wm.join(*streams, on="k", memory=case.memory).plan_with(progressive=case.system)
+    return wm.join(*streams, on="k", memory=case.memory).plan_memory(algorithm=case.system)
 
 
 def native(spark: SparkSession, folder: Path) -> DataFrame:

@@ -126,12 +126,12 @@ def course(outcome: Outcome) -> Course:
     # Of half the rows a quarter of the pairs.
     possible = outcome.total * (np.searchsorted(outcome.sent, seconds, side="right") / len(outcome.sent)) ** 2
     return Course(
-        seconds.tolist(),
-        (100 * found / outcome.total).tolist(),
-        (100 * found / possible).tolist(),
-        (1e6 * disk / np.maximum(found, 1)).tolist(),
-        100 * outcome.before_cleanup / outcome.total,
-        float(outcome.disk_at(outcome.handled)),
-        float(outcome.times[-1]) - outcome.handled,
-        sum(outcome.tasks.values()),
+        seconds=seconds.tolist(),
+        results=(100 * found / outcome.total).tolist(),
+        known=(100 * found / possible).tolist(),
+        cost=(1e6 * disk / np.maximum(found, 1)).tolist(),
+        before_cleanup=100 * outcome.before_cleanup / outcome.total,
+        disk=float(outcome.disk_at(outcome.handled)),
+        cleanup=float(outcome.times[-1]) - outcome.handled,
+        tasks=sum(outcome.tasks.values()),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from watersmeet.optimize.sites.exhaustive import exhaustive
-from watersmeet.optimize.sites.greedy import greedy
+from watersmeet.optimize.papers.tran_lee.exhaustive import exhaustive
+from watersmeet.optimize.papers.tran_lee.greedy import greedy
 from watersmeet.plot.chart import Chart, Line, Panel
 from watersmeet_lab.papers.claim import Claim
 from watersmeet_lab.papers.page import Experiment

@@ -75,7 +75,15 @@ def swept(
     """Price every algorithm of the paper at every value."""
     joins = [change(value) for value in values]
     work = {each: tuple(FORMULAS[each](join) for join in joins) for each in PUBLISHED}
-    return Sweep(name, title, x_label, tuple(values), tuple(joins), work, log_x)
+    return Sweep(
+        name=name,
+        title=title,
+        x_label=x_label,
+        values=tuple(values),
+        joins=tuple(joins),
+        work=work,
+        log_x=log_x,
+    )
 
 
 def sweeps() -> dict[str, Sweep]:

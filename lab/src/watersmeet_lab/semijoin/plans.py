@@ -10,8 +10,8 @@ from itertools import takewhile
 from random import Random
 from typing import NamedTuple
 
-from watersmeet.optimize.sites.exhaustive import exhaustive
-from watersmeet.optimize.sites.greedy import greedy
+from watersmeet.optimize.papers.tran_lee.exhaustive import exhaustive
+from watersmeet.optimize.papers.tran_lee.greedy import greedy
 from watersmeet.plot.chart import Chart, Line, Panel, Table
 from watersmeet_lab.papers.claim import fails, falls, grows
 from watersmeet_lab.papers.draws import Draws

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from watersmeet.cost.site import SiteStream
-from watersmeet.optimize.sites.exhaustive import exhaustive
-from watersmeet.optimize.sites.greedy import greedy
+from watersmeet.optimize.papers.tran_lee.exhaustive import exhaustive
+from watersmeet.optimize.papers.tran_lee.greedy import greedy
 from watersmeet.plot.chart import Chart, Line, Panel, Table
 from watersmeet_lab.papers.claim import Claim, fails
 from watersmeet_lab.papers.page import Experiment
@@ -17,7 +17,7 @@ from watersmeet_lab.semijoin.setting import KEY, WINDOWS, four_way
 
 # The four streams of the paper, by the figures it prints; a client is known by a number.
 PRINTED = tuple(
-    SiteStream(node, rate, 1.0, 1 / key_fraction, 142, KEY)
+    SiteStream(node=node, rate=rate, window=1.0, distinct=1 / key_fraction, full=142, partial=KEY)
     for node, (rate, key_fraction) in enumerate(
         zip((2370, 3670, 3500, 4200), (0.0024, 0.0017, 0.0015, 0.001), strict=True)
     )

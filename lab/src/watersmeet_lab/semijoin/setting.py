@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from random import Random
 
 from watersmeet.cost.site import Link, SiteStream
-from watersmeet.optimize.sites.plan import Network, SitesQuery
+from watersmeet.optimize.papers.tran_lee.plan import Network, SitesQuery
 
 # 1024 Kbps; the paper also calls it 1 Mbps.
 LINK = Link(latency=0.025, bandwidth=128_000)
@@ -39,7 +39,9 @@ def stream(
     >>> stream(0).full
     500.0
     """
-    return SiteStream(node, rate, window, 1 / key_fraction, KEY * attributes, KEY)
+    return SiteStream(
+        node=node, rate=rate, window=window, distinct=1 / key_fraction, full=KEY * attributes, partial=KEY
+    )
 
 
 def drawn_stream(node: int, rng: Random) -> SiteStream:

@@ -60,7 +60,7 @@ def _semijoin(spark: SparkSession, root: Path, console: Console, figures: dict[s
     console.print("running the chosen plan on Spark")
     chosen = on_spark(query, f"chosen: {query.site_plan.method}")
     console.print("running everything at one site on Spark")
-    whole = on_spark(query.plan_with(method="one site"), "whole rows to one site")
+    whole = on_spark(query.plan_sites(method="one site"), "whole rows to one site")
     console.print(_table("1 KB rows, 2 % of the keys match", [chosen, whole]))
     figures["semijoin_byte_share"] = round(chosen.bytes / whole.bytes, 4)
     return _judge(console, expected, [chosen, whole])
@@ -88,8 +88,8 @@ def _pmjoin(spark: SparkSession, root: Path, console: Console, figures: dict[str
         select=[f"{name}.id" for name in workload.names],
         statistics=known,
     )
-    by_value = query.plan_with(method="placed")
-    single = query.plan_with(method="placed", partition="none")
+    by_value = query.plan_sites(method="placed")
+    single = query.plan_sites(method="placed", partition="none")
     print(by_value.explain())
     runs = [
         simulated(by_value, root, "plan per value, simulated"),

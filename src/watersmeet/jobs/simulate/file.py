@@ -99,18 +99,18 @@ def _scenario(root: Table, path: Path, mistakes: list[str]) -> Scenario | None:
     return made(
         run,
         lambda: Scenario(
-            streams,
-            on if len(on) > 1 else on[0],
-            links,
-            general,
-            method,
-            duration,
-            0.1 if tick is None else tick,
-            seed or 0,
-            outages,
-            delay,
-            counted or "encoded",
-            path.stem,
+            streams=streams,
+            on=on if len(on) > 1 else on[0],
+            links=links,
+            link=general,
+            method=method,
+            duration=duration,
+            tick=0.1 if tick is None else tick,
+            seed=seed or 0,
+            outages=outages,
+            delay=delay,
+            bytes=counted or "encoded",
+            name=path.stem,
         ),
     )
 
@@ -189,7 +189,12 @@ def _method(table: Table, streams: Sequence[str]) -> Method | None:
     if hops.given and (kind, planner) != ("sequences", "fixed"):
         table.wrong('"hops" belong to method "sequences" with planner "fixed"')
     default = PLANNERS[kind][0] if kind in PLANNERS else ""
-    return made(table, lambda: Method(kind, planner or default, steps, bloom, by, groups or 1))
+    return made(
+        table,
+        lambda: Method(
+            kind=kind, planner=planner or default, hops=steps, bloom=bloom, partition=by, groups=groups or 1
+        ),
+    )
 
 
 def _hops(table: Table, head: str, streams: Sequence[str]) -> list[tuple[str, Algorithm]]:

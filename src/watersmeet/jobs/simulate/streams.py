@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from watersmeet.jobs.settings import Table
-from watersmeet.jobs.simulate.values import known_site, made, seconds, to_seconds
-from watersmeet.query import RowWindow, parse_duration
+from watersmeet.jobs.simulate.values import known_site, made, seconds
+from watersmeet.query import RowWindow
 from watersmeet.sim.distribution import Values
 from watersmeet.sim.replay import Replayed
 from watersmeet.sim.scenario import SimStream
@@ -53,7 +53,17 @@ def _generated(one: Table, lateness: float) -> Generated | None:
     if not values or None in values.values():
         return None
     known = {name: value for name, value in values.items() if value is not None}
-    return made(one, lambda: Generated(rate, known, payload or 0, arrivals or "steady", lateness, disorder))
+    return made(
+        one,
+        lambda: Generated(
+            rate=rate,
+            columns=known,
+            payload=payload or 0,
+            arrivals=arrivals or "steady",
+            lateness=lateness,
+            disorder=disorder,
+        ),
+    )
 
 
 def _values(one: Table) -> Values | None:
@@ -83,8 +93,7 @@ def _values(one: Table) -> Values | None:
 def _window(one: Table) -> Any:
     value = one.raw("window")
     if value is None or isinstance(value, str):
-        seconds = None if value is None else to_seconds(one, "window", value)
-        return None if seconds is None else parse_duration(str(value))
+        return None if value is None else one.duration("window", value)
     rows = one.table("window")
     count = rows.number("rows", needed=True)
     rows.refuse_others()

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from watersmeet.errors import WatersmeetError, choices
 from watersmeet.jobs.settings import Table
-from watersmeet.query import parse_duration
 
 Made = TypeVar("Made")
 
@@ -20,15 +19,8 @@ def seconds(table: Table, name: str) -> float | None:
 
 def to_seconds(table: Table, name: str, value: Any) -> float | None:
     """A duration in seconds; None where it is wrong."""
-    try:
-        found = parse_duration(value).total_seconds()
-    except ValueError as error:
-        table.wrong(f"{name}: {error}")
-        return None
-    if found < 0:
-        table.wrong(f'{name}: "{value}" is negative')
-        return None
-    return found
+    found = table.duration(name, value)
+    return None if found is None else found.total_seconds()
 
 
 def spans(table: Table, name: str, value: Any) -> list[tuple[float, float]]:

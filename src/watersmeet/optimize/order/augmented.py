@@ -12,26 +12,26 @@ from collections.abc import Iterator
 from itertools import product
 
 from watersmeet.cost.orders import OrderProblem
-from watersmeet.optimize.budget import Budget
 from watersmeet.optimize.order.by_rank import orders_by_rank
 from watersmeet.optimize.order.by_size import orders_by_size
 from watersmeet.optimize.order.problem import Sequences, cheapest, with_head_first
+from watersmeet.optimize.search_steps import SearchSteps
 
 # The paper does not say what fast is. Twice the geometric mean picks the streams it calls so.
 _FAST = 2.0
 
 
-def augmented(problem: OrderProblem, budget: Budget) -> Sequences:
+def augmented(problem: OrderProblem, steps: SearchSteps) -> Sequences:
     """Per head the cheapest of the base orders and what moving the fast streams makes of them.
 
     Raises:
-        watersmeet.optimize.budget.BudgetSpent: There are more fast streams than can be tried everywhere.
+        watersmeet.optimize.search_steps.NoStepsLeft: More fast streams than can be tried everywhere.
     """
-    orders = augmented_orders(problem, budget)
+    orders = augmented_orders(problem, steps)
     return cheapest(problem, [with_head_first(problem, order) for order in orders])
 
 
-def augmented_orders(problem: OrderProblem, budget: Budget) -> list[tuple[int, ...]]:
+def augmented_orders(problem: OrderProblem, steps: SearchSteps) -> list[tuple[int, ...]]:
     """The base orders, and with the fast streams in all places ahead of their own."""
     found = dict.fromkeys([*orders_by_size(problem), *orders_by_rank(problem)])
     fast = fast_streams(problem)
@@ -39,7 +39,7 @@ def augmented_orders(problem: OrderProblem, budget: Budget) -> list[tuple[int, .
         for order in _moved(start, fast):
             if order not in found:
                 # One order per head, with a step for every window.
-                budget.spend(len(order) ** 2)
+                steps.take(len(order) ** 2)
                 found[order] = None
     return list(found)
 

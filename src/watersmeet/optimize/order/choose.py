@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from watersmeet.cost.orders import order_problem
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.visit import COST_MODELS
-from watersmeet.optimize.budget import Budget, BudgetSpent
+from watersmeet.optimize.order.optimizers import ORDER_OPTIMIZERS, REASONS
 from watersmeet.optimize.order.problem import Sequences
 from watersmeet.optimize.order.unknown import shortest_first
 from watersmeet.optimize.planning import AUTO, Planning
-from watersmeet.optimize.registry import ORDER_OPTIMIZERS, REASONS
+from watersmeet.optimize.search_steps import NoStepsLeft, SearchSteps
 from watersmeet.plan import Operator, ProbePath
 from watersmeet.plan.choice import Alternative, Choice
 
@@ -34,22 +34,22 @@ def choose_paths(operator: Operator, sizes: Sizes, planning: Planning) -> Paths:
     ended = []
     for name, optimizer in ORDER_OPTIMIZERS.items():
         try:
-            tried[name] = optimizer(problem, Budget(planning.budget))
-        except BudgetSpent:
+            tried[name] = optimizer(problem, SearchSteps(planning.search_steps))
+        except NoStepsLeft:
             ended.append(name)
-    skipped = f"{' and '.join(ended)}: more than {planning.budget:,} steps" if ended else ""
+    skipped = f"{' and '.join(ended)}: more than {planning.search_steps:,} steps" if ended else ""
     costs = {name: problem.total(found) for name, found in tried.items()}
     wanted = planning.optimizer if planning.optimizer in tried else AUTO
     chosen = min(costs, key=lambda name: costs[name]) if wanted == AUTO else wanted
     others = sorted((cost, name) for name, cost in costs.items() if name != chosen)
     choice = Choice(
-        "",
-        chosen,
-        REASONS[chosen],
-        planning.cost_model,
-        costs[chosen],
-        tuple(Alternative(name, cost) for cost, name in others),
-        skipped,
+        about="",
+        by=chosen,
+        why=REASONS[chosen],
+        model=planning.cost_model,
+        cost=costs[chosen],
+        alternatives=tuple(Alternative(name, cost) for cost, name in others),
+        skipped=skipped,
     )
     return Paths(tuple(ProbePath.of(head, tried[chosen][head]) for head in problem.heads), choice)
 

@@ -7,23 +7,23 @@ same answer.
 
 from __future__ import annotations
 
-from watersmeet.optimize.budget import Budget
 from watersmeet.optimize.order.problem import Orders, Sequences
+from watersmeet.optimize.search_steps import SearchSteps
 
 # The cheapest order of a set of windows, with its cost.
 Best = dict[frozenset[int], tuple[float, tuple[int, ...]]]
 
 
-def exhaustive(problem: Orders, budget: Budget) -> Sequences:
+def exhaustive(problem: Orders, steps: SearchSteps) -> Sequences:
     """The cheapest order of every head.
 
     Raises:
-        watersmeet.optimize.budget.BudgetSpent: More steps would have to be looked at than allowed.
+        watersmeet.optimize.search_steps.NoStepsLeft: More steps would have to be looked at than allowed.
     """
     for head in problem.heads:
         # From every lead, every set of windows once with every window that is not in it; known beforehand.
         free = problem.inputs - 1
-        budget.spend(len(problem.first(head)) * free * 2**free // 2)
+        steps.take(len(problem.first(head)) * free * 2**free // 2)
     return {
         head: min(_cheapest(problem, head, lead) for lead in problem.first(head))[1] for head in problem.heads
     }

@@ -28,25 +28,10 @@ def optimal(memory: Table, arriving: Table, rows: int) -> list[Flush]:
     return _until(rows, ((1 - i, j, memory[1 - i][j]) for _, i, j in waited_for), whole=False)
 
 
-def everything(memory: Table, _arriving: Table, _rows: int) -> list[Flush]:
-    """All of memory."""
-    return [Flush(i, j, int(count)) for i in (0, 1) for j, count in enumerate(memory[i]) if count]
-
-
 def largest(memory: Table, _arriving: Table, rows: int) -> list[Flush]:
     """Whole partitions of one side, the largest first, as XJoin does."""
     sizes = sorted(((count, i, j) for i in (0, 1) for j, count in enumerate(memory[i])), key=_large_first)
     return _until(rows, ((i, j, count) for count, i, j in sizes), whole=True)
-
-
-def largest_pair(memory: Table, _arriving: Table, rows: int) -> list[Flush]:
-    """Whole partitions of both sides, the largest together first."""
-    return _pairs(memory, rows, lambda one, other: -(one + other))
-
-
-def smallest_pair(memory: Table, _arriving: Table, rows: int) -> list[Flush]:
-    """Whole partitions of both sides, the smallest together first."""
-    return _pairs(memory, rows, lambda one, other: one + other)
 
 
 def adaptive_pair(memory: Table, _arriving: Table, rows: int) -> list[Flush]:
@@ -55,13 +40,13 @@ def adaptive_pair(memory: Table, _arriving: Table, rows: int) -> list[Flush]:
     The paper names the two aims of HMJ's rule but gives no formula; this is the difference of the sides
     less their sum.
     """
-    return _pairs(memory, rows, lambda one, other: abs(one - other) - (one + other))
 
+    def rank(j: int) -> tuple[float, int]:
+        one, other = memory[0][j], memory[1][j]
+        return abs(one - other) - (one + other), j
 
-def _pairs(memory: Table, rows: int, rank: Callable[[float, float], float]) -> list[Flush]:
-    order = sorted(range(len(memory[0])), key=lambda j: (rank(memory[0][j], memory[1][j]), j))
     chosen: list[Flush] = []
-    for j in order:
+    for j in sorted(range(len(memory[0])), key=rank):
         if rows <= 0:
             break
         both = [Flush(i, j, int(memory[i][j])) for i in (0, 1) if memory[i][j]]

@@ -1,1 +1,5 @@
-"""Where streams at different nodes meet, in which order and by which algorithm (Tran & Lee 2010, Sect. 4)."""
+"""The plan of a user's join between sites: where streams meet, in which order and by which algorithm.
+
+`choose` compares the candidates by what they really send. Papers' planners, by their formulas, are in
+`optimize.papers`.
+"""

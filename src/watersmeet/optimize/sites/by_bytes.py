@@ -77,14 +77,14 @@ class Reached:
 Grow = Callable[[Reached, int], Iterator[Reached]]
 
 
-def sequence(problem: SiteProblem, head: int, *, budget: int) -> tuple[Reached | None, bool]:
+def sequence(problem: SiteProblem, head: int, *, search_steps: int) -> tuple[Reached | None, bool]:
     """The cheapest way of a stream's rows, and whether all ways were looked at; None if there is no way.
 
     Args:
         problem: What is joined.
         head: The stream.
-        budget: How many joins may be priced before only the cheapest way so far is followed; with 0 it is the
-            greedy search of Tran & Lee 2010, Algorithm 10.
+        search_steps: How many joins may be priced before only the cheapest way so far is followed; with 0
+            it is the greedy search of Tran & Lee 2010, Algorithm 10.
     """
     heads = frozenset({head})
 
@@ -95,10 +95,10 @@ def sequence(problem: SiteProblem, head: int, *, budget: int) -> tuple[Reached |
             cost = reached.cost + problem.cost(step.exchange, step.near, step.far)
             yield Reached(reached.done | joined, step.site, cost, (*reached.steps, step))
 
-    return _search(problem, [Reached(heads, problem.sites[head], 0.0)], grow, budget)
+    return _search(problem, [Reached(heads, problem.sites[head], 0.0)], grow, search_steps)
 
 
-def tree(problem: SiteProblem, *, budget: int) -> tuple[Reached | None, bool]:
+def tree(problem: SiteProblem, *, search_steps: int) -> tuple[Reached | None, bool]:
     """The cheapest order for all streams, with intermediate results kept; two steps per join.
 
     Results that look into the window of a stream come first, then its rows that look into kept results. The
@@ -129,16 +129,16 @@ def tree(problem: SiteProblem, *, budget: int) -> tuple[Reached | None, bool]:
             yield Reached(together, home or there, cost, (*reached.steps, *steps))
 
     starts = [Reached(frozenset({s}), site, 0.0) for s, site in enumerate(problem.sites)]
-    return _search(problem, starts, grow, budget)
+    return _search(problem, starts, grow, search_steps)
 
 
 def _search(
-    problem: SiteProblem, starts: Iterable[Reached], grow: Grow, budget: int
+    problem: SiteProblem, starts: Iterable[Reached], grow: Grow, search_steps: int
 ) -> tuple[Reached | None, bool]:
     def possible(reached: Reached, stream: int) -> Iterator[Reached]:
         return (more for more in grow(reached, stream) if more.cost < math.inf)
 
-    return search(starts, len(problem.sites) - 1, problem.adjacent, possible, budget=budget)
+    return search(starts, len(problem.sites) - 1, problem.adjacent, possible, search_steps=search_steps)
 
 
 def _cheapest(
@@ -155,10 +155,22 @@ def _cheapest(
     window = problem.sites[stream] if far is None else far
     if near == window:
         # Nothing travels: the heads are where the window is.
-        return [OneWay(done, heads, joined, Algorithm.SP_D, near, window, Exchange())]
+        return [
+            OneWay(
+                done=done,
+                heads=heads,
+                joined=joined,
+                algorithm=Algorithm.SP_D,
+                near=near,
+                far=window,
+                exchange=Exchange(),
+            )
+        ]
     best: dict[str, OneWay] = {}
     for algorithm, sent in exchanges.items():
-        step = OneWay(done, heads, joined, algorithm, near, window, sent)
+        step = OneWay(
+            done=done, heads=heads, joined=joined, algorithm=algorithm, near=near, far=window, exchange=sent
+        )
         known = best.get(step.site)
         if known is None or problem.cost(sent, near, window) < problem.cost(known.exchange, near, window):
             best[step.site] = step

@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 
 from watersmeet.cost.site_bytes import Sent
-from watersmeet.optimize.partition.by_hash import by_hash
-from watersmeet.optimize.partition.by_range import by_range
-from watersmeet.optimize.partition.by_rate import by_rate, rank_vectors
-from watersmeet.optimize.partition.find_partition import Candidate, find_partition
-from watersmeet.optimize.partition.groups import Groups
-from watersmeet.optimize.partition.select import select
-from watersmeet.optimize.placement.plan import Leaf
-from watersmeet.optimize.placement.plan import Tree as Placed
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
 from watersmeet.optimize.sites.key_groups import Floats, Streams, frequencies_of, value_shares
+from watersmeet.optimize.sites.partition.by_hash import by_hash
+from watersmeet.optimize.sites.partition.by_range import by_range
+from watersmeet.optimize.sites.partition.by_rate import by_rate, rank_vectors
+from watersmeet.optimize.sites.partition.find_partition import Candidate, find_partition
+from watersmeet.optimize.sites.partition.groups import Groups
+from watersmeet.optimize.sites.partition.select import select
+from watersmeet.optimize.sites.placement import Leaf
+from watersmeet.optimize.sites.placement import Tree as Placed
 from watersmeet.optimize.sites.placing import Inputs, is_connected, place, streams_as_inputs
+from watersmeet.optimize.sites.planning import DEFAULT_GROUPS, SitePlanning
 from watersmeet.optimize.sites.problem import SiteProblem
-from watersmeet.optimize.sites.wishes import DEFAULT_GROUPS, SiteWishes
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.plan.sites.placed import At, ByValue, Input, JoinAt, Tree
 from watersmeet.query.expression import INTEGERS
 
@@ -108,7 +108,7 @@ def value_table(problem: SiteProblem, attribute: int, streams: Streams) -> Value
 
 
 def placed_by_value(
-    problem: SiteProblem, wishes: SiteWishes, *, exact: bool
+    problem: SiteProblem, given: SitePlanning, *, exact: bool
 ) -> Iterator[tuple[Tree, dict[Streams, ValueTable], str]]:
     """Plans that are split by value, with the tables they were made by and how.
 
@@ -134,7 +134,7 @@ def placed_by_value(
             usable.append(candidate)
     selections = [select(usable, inputs), *((candidate,) for candidate in usable)]
     for chosen in dict.fromkeys(selection for selection in selections if selection):
-        splits = {c.streams: _split(problem, c, tables[c.streams], wishes, exact=exact) for c in chosen}
+        splits = {c.streams: _split(problem, c, tables[c.streams], given, exact=exact) for c in chosen}
         ways = {streams: split for streams, split in splits.items() if split is not None}
         if len(ways) == len(splits):
             words = [f"by {problem.query.attributes[w.attribute].label}, {how}" for w, how in ways.values()]
@@ -163,14 +163,14 @@ def _split(
     problem: SiteProblem,
     candidate: Candidate,
     table: ValueTable,
-    wishes: SiteWishes,
+    given: SitePlanning,
     *,
     exact: bool,
 ) -> tuple[ByValue, str] | None:
     """Every group of values placed on its own, groups with the same plan together; without its inputs."""
     streams = tuple(part.streams for part in candidate.inputs)
     sites = tuple(problem.places[part.node] for part in candidate.inputs)
-    groups, words = _groups(problem, table, streams, wishes)
+    groups, words = _groups(problem, table, streams, given)
     entries = [np.zeros(len(table.keys)) for _ in groups]
     for chosen, group in zip(entries, groups, strict=True):
         chosen[list(group)] = 1.0
@@ -214,19 +214,19 @@ def _group_inputs(
 
 
 def _groups(
-    problem: SiteProblem, table: ValueTable, streams: tuple[Streams, ...], wishes: SiteWishes
+    problem: SiteProblem, table: ValueTable, streams: tuple[Streams, ...], given: SitePlanning
 ) -> tuple[Groups, str]:
     """Values in groups, by their numbers, and in words."""
     count = len(table.values)
-    kind = "rate" if wishes.partition == "auto" else wishes.partition
+    kind = "rate" if given.partition == "auto" else given.partition
     if kind == "none":
         return (tuple(range(count)),), "all values"
     if kind == "rate":
         rates = np.array([_value_rates(problem, table, part) for part in streams])[:, :count]
         orders = len(np.unique(rank_vectors(rates), axis=0))
-        found = by_rate(rates, min(wishes.groups or DEFAULT_GROUPS, orders))
+        found = by_rate(rates, min(given.groups or DEFAULT_GROUPS, orders))
         return found, f"{_counted(found)} of {count} values with the same order of rates"
-    limit = min(wishes.groups or DEFAULT_GROUPS, count)
+    limit = min(given.groups or DEFAULT_GROUPS, count)
     if kind == "hash":
         found = by_hash(count, limit)
         return found, f"{_counted(found)} of {count} values by hash"

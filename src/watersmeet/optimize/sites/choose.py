@@ -9,15 +9,15 @@ from itertools import combinations
 
 from watersmeet.cost.sizes import Sizes
 from watersmeet.errors import InvalidPlanning, InvalidQuery, choices
-from watersmeet.optimize.placement.wiring import placed_wiring
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.by_bytes import Reached, sequence, tree
 from watersmeet.optimize.sites.by_value import placed_by_value
 from watersmeet.optimize.sites.loads import Loads, one_way_loads, placed_loads, tree_loads
 from watersmeet.optimize.sites.meetings import DEFAULT_TICK, Meetings
+from watersmeet.optimize.sites.placed_wiring import placed_wiring
 from watersmeet.optimize.sites.placing import everything_at, place, streams_as_inputs
+from watersmeet.optimize.sites.planning import AUTO, SitePlanning
 from watersmeet.optimize.sites.problem import SiteProblem
-from watersmeet.optimize.sites.wishes import AUTO, SiteWishes
 from watersmeet.plan.choice import Alternative, Choice
 from watersmeet.plan.sites.plan import OneSite, Shape, SitePlan
 from watersmeet.plan.sites.sequences import Hop, Sequences
@@ -30,7 +30,7 @@ from watersmeet.stats.check import refuse_foreign_statistics
 
 # A join between sites takes about as long to price as so many steps of a probe order.
 _STEPS_PER_JOIN = 4
-_CUT = "the budget ended before every order was searched"
+_CUT = "the search steps ended before every order was searched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,7 @@ class Candidate:
     skipped: str = ""
 
 
-def choose_site_plan(
-    query: JoinQuery, network: Network | None, planning: Planning, wishes: SiteWishes
-) -> SitePlan:
+def choose_site_plan(query: JoinQuery, network: Network | None, planning: Planning) -> SitePlan:
     """The plan for a query whose streams arrive at sites.
 
     What is minimised is the price of all bytes sent, or where nothing has a price the bytes.
@@ -62,32 +60,31 @@ def choose_site_plan(
     Args:
         query: What to compute.
         network: What lies between sites; None for links between all of them, all alike.
-        planning: What is known about the data.
-        wishes: What the user wants.
+        planning: What is known about the data, and how to choose.
     """
     refuse_unfit_network(query.streams, network)
-    _refuse_what_cannot_run(query, wishes)
+    _refuse_what_cannot_run(query, planning.sites)
     refuse_foreign_statistics(query, planning.statistics)
     problem = SiteProblem(query, network, Meetings(Sizes(query, planning.statistics)))
-    found = [candidate for candidate in _candidates(problem, planning, wishes) if candidate.loads.possible]
+    found = [candidate for candidate in _candidates(problem, planning) if candidate.loads.possible]
     if not found:
-        raise _no_plan(problem, wishes)
+        raise _no_plan(problem, planning.sites)
     # Of equally cheap ones the first, which is the simplest.
     best = min(found, key=lambda candidate: candidate.loads.preference)
     wiring = _wiring(query, best.shape, problem, planning)
     return SitePlan(
-        query,
-        problem.sites,
-        network,
-        best.method,
-        best.shape,
-        wiring,
-        tuple(best.loads.steps),
-        best.loads.link_loads(wiring.links()),
-        _one_site(problem),
-        _choice(problem, best, found, wishes),
-        tuple(_notes(problem)),
-        Figure.estimated(problem.meetings.tick),
+        query=query,
+        sites=problem.sites,
+        network=network,
+        method=best.method,
+        shape=best.shape,
+        wiring=wiring,
+        steps=tuple(best.loads.steps),
+        links=best.loads.link_loads(wiring.links()),
+        one_site=_one_site(problem),
+        choice=_choice(problem, best, found, planning.sites),
+        notes=tuple(_notes(problem)),
+        batch=Figure.estimated(problem.meetings.tick),
     )
 
 
@@ -101,7 +98,7 @@ def refuse_query_without_sites(query: JoinQuery) -> None:
         )
 
 
-def _refuse_what_cannot_run(query: JoinQuery, wishes: SiteWishes) -> None:
+def _refuse_what_cannot_run(query: JoinQuery, given: SitePlanning) -> None:
     refuse_query_without_sites(query)
     for stream in query.streams:
         window = stream.window
@@ -113,27 +110,28 @@ def _refuse_what_cannot_run(query: JoinQuery, wishes: SiteWishes) -> None:
                 "which rows of a key are alive is known only where all of them meet.",
                 "count the rows of the whole stream, wm.rows(n), or join in one place with to_dataframe().",
             )
-        if wishes.method not in (AUTO, "sequences"):
+        if given.method not in (AUTO, "sequences"):
             raise InvalidPlanning(
-                f'method "{wishes.method}" cannot join windows of rows',
+                f'method "{given.method}" cannot join windows of rows',
                 f'stream "{stream.name}" has one, and its rows are counted where they arrive.',
                 'say method="sequences", or give the stream a window of time.',
             )
 
 
-def _candidates(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> Iterator[Candidate]:
+def _candidates(problem: SiteProblem, planning: Planning) -> Iterator[Candidate]:
     """The plans to choose from, the simplest first."""
+    given = planning.sites
     counted = any(isinstance(stream.window, RowWindow) for stream in problem.query.streams)
     makers: dict[str, Callable[[], Iterator[Candidate]]] = {
         "one site": lambda: _at_one_site(problem),
-        "placed": lambda: _placed(problem, wishes),
-        "sequences": lambda: _sequences(problem, planning, wishes),
-        "tree": lambda: _tree(problem, planning, wishes),
+        "placed": lambda: _placed(problem, given),
+        "sequences": lambda: _sequences(problem, planning),
+        "tree": lambda: _tree(problem, planning),
     }
-    methods = list(makers) if wishes.method == AUTO else [wishes.method]
-    if wishes.partition not in (AUTO, "none") or wishes.groups is not None:
+    methods = list(makers) if given.method == AUTO else [given.method]
+    if given.partition not in (AUTO, "none") or given.groups is not None:
         methods = ["placed"]
-    elif wishes.method == AUTO and (counted or not problem.known):
+    elif given.method == AUTO and (counted or not problem.known):
         methods = ["sequences"]
     for method in methods:
         yield from makers[method]()
@@ -145,30 +143,30 @@ def _at_one_site(problem: SiteProblem) -> Iterator[Candidate]:
         yield Candidate("one site", f"everything at {site}", shape, placed_loads(problem, shape, {}))
 
 
-def _placed(problem: SiteProblem, wishes: SiteWishes) -> Iterator[Candidate]:
-    exact = wishes.optimizer != "greedy"
-    split = wishes.partition not in (AUTO, "none") or (wishes.groups or 1) > 1
+def _placed(problem: SiteProblem, given: SitePlanning) -> Iterator[Candidate]:
+    exact = given.optimizer != "greedy"
+    split = given.partition not in (AUTO, "none") or (given.groups or 1) > 1
     if not split:
         found = place(streams_as_inputs(problem), exact=exact)
         if found is not None:
             yield Candidate("placed", "placed joins", found[0], placed_loads(problem, found[0], {}))
-    if wishes.partition == "none" or wishes.groups == 1 or not problem.known:
+    if given.partition == "none" or given.groups == 1 or not problem.known:
         if split:
             raise _unknown_values(problem)
         return
-    plans = list(placed_by_value(problem, wishes, exact=exact))
+    plans = list(placed_by_value(problem, given, exact=exact))
     for shape, tables, how in plans:
         yield Candidate("placed", f"placed joins {how}", shape, placed_loads(problem, shape, tables))
     if split and not plans:
         raise _unknown_values(problem)
 
 
-def _sequences(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> Iterator[Candidate]:
-    budgets = {"exhaustive": planning.budget // _STEPS_PER_JOIN // len(problem.sites), "greedy": 0}
-    for name, budget in budgets.items():
-        if wishes.optimizer not in (AUTO, name) or (not problem.known and name == "greedy"):
+def _sequences(problem: SiteProblem, planning: Planning) -> Iterator[Candidate]:
+    allowed = {"exhaustive": planning.search_steps // _STEPS_PER_JOIN // len(problem.sites), "greedy": 0}
+    for name, search_steps in allowed.items():
+        if planning.sites.optimizer not in (AUTO, name) or (not problem.known and name == "greedy"):
             continue
-        found = [sequence(problem, head, budget=budget) for head in range(len(problem.sites))]
+        found = [sequence(problem, head, search_steps=search_steps) for head in range(len(problem.sites))]
         ways = [way for way, _ in found if way is not None]
         if len(ways) == len(found):
             hops = tuple(tuple(Hop(min(s.joined), s.algorithm) for s in way.steps) for way in ways)
@@ -182,11 +180,11 @@ def _sequences(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> 
             )
 
 
-def _tree(problem: SiteProblem, planning: Planning, wishes: SiteWishes) -> Iterator[Candidate]:
-    budget = 0 if wishes.optimizer == "greedy" else planning.budget // _STEPS_PER_JOIN
-    found, complete = tree(problem, budget=budget)
+def _tree(problem: SiteProblem, planning: Planning) -> Iterator[Candidate]:
+    greedy = planning.sites.optimizer == "greedy"
+    found, complete = tree(problem, search_steps=0 if greedy else planning.search_steps // _STEPS_PER_JOIN)
     if found is not None:
-        cut = not complete and wishes.optimizer != "greedy"
+        cut = not complete and not greedy
         yield Candidate(
             "tree",
             "tree",
@@ -223,7 +221,7 @@ def _one_site(problem: SiteProblem) -> OneSite | None:
     return OneSite(site, links, sum((link.bytes for link in links), Figure.exact(0)))
 
 
-def _choice(problem: SiteProblem, best: Candidate, found: list[Candidate], wishes: SiteWishes) -> Choice:
+def _choice(problem: SiteProblem, best: Candidate, found: list[Candidate], given: SitePlanning) -> Choice:
     about = "the plan between sites"
     if not problem.known:
         return Choice(
@@ -232,18 +230,18 @@ def _choice(problem: SiteProblem, best: Candidate, found: list[Candidate], wishe
     others = sorted(
         (Alternative(one.what, one.loads.cost) for one in found if one is not best), key=lambda one: one.cost
     )
-    wished = wishes.method != AUTO or wishes.partition != AUTO or wishes.groups is not None
+    limited = given.method != AUTO or given.partition != AUTO or given.groups is not None
     what = "price" if problem.priced else "bytes"
     return Choice(
-        about,
-        best.what,
-        "as asked for"
-        if wished and len(found) == 1
+        about=about,
+        by=best.what,
+        why="as asked for"
+        if limited and len(found) == 1
         else f"the {'lowest price' if problem.priced else 'fewest bytes'} of {len(found)} plans",
-        what,
-        best.loads.cost,
-        tuple(others),
-        best.skipped,
+        model=what,
+        cost=best.loads.cost,
+        alternatives=tuple(others),
+        skipped=best.skipped,
     )
 
 
@@ -258,7 +256,7 @@ def _notes(problem: SiteProblem) -> Iterator[str]:
         yield f"a batch is taken to span {DEFAULT_TICK:g} s"
 
 
-def _no_plan(problem: SiteProblem, wishes: SiteWishes) -> InvalidQuery:
+def _no_plan(problem: SiteProblem, given: SitePlanning) -> InvalidQuery:
     """Links are missing: two sites are named that nothing connects, or else two without a link."""
     missing = [pair for pair in combinations(problem.places, 2) if problem.weight(*pair) == math.inf]
     reached = {problem.places[0]}
@@ -270,7 +268,7 @@ def _no_plan(problem: SiteProblem, wishes: SiteWishes) -> InvalidQuery:
         reached.update(more)
     apart = [pair for pair in missing if (pair[0] in reached) != (pair[1] in reached)]
     one, other = (apart or missing)[0]
-    method = "" if wishes.method == AUTO else f' of method "{wishes.method}"'
+    method = "" if given.method == AUTO else f' of method "{given.method}"'
     named = [] if problem.network is None else [f"{a} - {b}" for a, b in problem.network.links]
     return InvalidQuery(
         f'there is no link between sites "{one}" and "{other}"',

@@ -92,12 +92,12 @@ def _distinct(sizes: Sizes, attributes: Iterable[int], side: Streams) -> float |
     total = 1.0
     wanted = set(attributes)
     for key in keys_of(sizes.query):
-        asked = [number for number in key if number in wanted]
-        having = side & set(sizes.query.attributes[key[0]].streams) if asked else frozenset[int]()
-        counts = [sizes.distinct(asked, stream).value for stream in sorted(having)]
+        shared = [number for number in key if number in wanted]
+        having = side & set(sizes.query.attributes[key[0]].streams) if shared else frozenset[int]()
+        counts = [sizes.distinct(shared, stream).value for stream in sorted(having)]
         if not counts:
             continue
-        match = sizes.match(having, asked).value
+        match = sizes.match(having, shared).value
         if match is None or None in counts:
             return None
         known = [count for count in counts if count is not None]

@@ -80,12 +80,12 @@ def one_way_loads(problem: SiteProblem, sequences: Sequence[Reached]) -> Loads:
             sent = _one_way(loads, step)
             loads.steps.append(
                 SiteStep(
-                    problem.query.names[head],
-                    (loads.name(step.joined),),
-                    _how(step),
-                    step.site,
-                    loads.results(step.done | step.joined, step.heads),
-                    loads.figure(sent),
+                    group=problem.query.names[head],
+                    joins=(loads.name(step.joined),),
+                    how=_how(step),
+                    site=step.site,
+                    results=loads.results(step.done | step.joined, step.heads),
+                    bytes=loads.figure(sent),
                 )
             )
     return loads
@@ -100,12 +100,12 @@ def tree_loads(problem: SiteProblem, reached: Reached) -> Loads:
         places = [over.home or over.site, back.home or back.site]
         loads.steps.append(
             SiteStep(
-                f"join {number}",
-                (loads.name(over.done), loads.name(over.joined)),
-                f"{_how(over)} and back {_how(back)}",
-                " and ".join(dict.fromkeys(places)),
-                loads.results(over.done | over.joined),
-                loads.figure(sent),
+                group=f"join {number}",
+                joins=(loads.name(over.done), loads.name(over.joined)),
+                how=f"{_how(over)} and back {_how(back)}",
+                site=" and ".join(dict.fromkeys(places)),
+                results=loads.results(over.done | over.joined),
+                bytes=loads.figure(sent),
             )
         )
     return loads
@@ -183,12 +183,12 @@ def _join(
     rate = loads.problem.meetings.rate(streams)
     loads.steps.append(
         SiteStep(
-            words,
-            tuple(loads.name(found) for found, _ in below),
-            "join",
-            plan.site,
-            loads.figure(None if rate is None else rate * share),
-            loads.figure(sent),
+            group=words,
+            joins=tuple(loads.name(found) for found, _ in below),
+            how="join",
+            site=plan.site,
+            results=loads.figure(None if rate is None else rate * share),
+            bytes=loads.figure(sent),
         )
     )
     return streams, [(plan.site, loads.problem.shipped(streams, share=share))]

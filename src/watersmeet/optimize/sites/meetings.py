@@ -86,12 +86,12 @@ class Meetings:
             joined: The streams of the window.
             ends: Whether intermediate results say until when they live.
         """
-        asked = (done, heads, joined, ends)
-        if asked not in self._exchanges:
+        step = (done, heads, joined, ends)
+        if step not in self._exchanges:
             meeting = self.meeting(done, heads, joined, ends=ends)
             found = None if meeting is None else {how: exchange(how, meeting) for how in Algorithm}
-            self._exchanges[asked] = found
-        return self._exchanges[asked]
+            self._exchanges[step] = found
+        return self._exchanges[step]
 
     def shipped(self, streams: Streams, *, ends: bool, packets: float = 1.0, share: float = 1.0) -> Sent:
         """What it takes to send the results of some streams as they come, or a share of them."""
@@ -114,7 +114,19 @@ class Meetings:
         head, counted = widths[0], self._counted(joined)
         if len(done) == 1 and self._counted(done):
             head = Width(head.bytes + 8, head.columns + 1)
-        return Meeting(groups.keys, *left, *right, reach, self.tick, head, widths[1], key, counted)
+        return Meeting(
+            keys=groups.keys,
+            heads=left[0],
+            head_rows=left[1],
+            rows=right[0],
+            window_rows=right[1],
+            reach=reach,
+            tick=self.tick,
+            head=head,
+            row=widths[1],
+            key=key,
+            counted=counted,
+        )
 
     def _grouped(self, left: Streams, right: Streams) -> KeyGroups | None:
         if (left, right) not in self._groups:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from watersmeet.cost.site_bytes import Sent
 from watersmeet.cost.traffic import Flow, Sizes
-from watersmeet.optimize.placement.plan import Leaf
-from watersmeet.optimize.placement.plan import Tree as Placed
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
 from watersmeet.optimize.sites.key_groups import Streams
+from watersmeet.optimize.sites.placement import Leaf
+from watersmeet.optimize.sites.placement import Tree as Placed
 from watersmeet.optimize.sites.problem import SiteProblem
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 from watersmeet.plan.sites.placed import At, Input, JoinAt, Tree
 
 # Pairs of a split and a site that are looked at; eight inputs at eight sites.

@@ -35,7 +35,7 @@ def search(
     adjacent: Callable[[frozenset[int]], Iterable[int]],
     grow: Callable[[Found, int], Iterable[Found]],
     *,
-    budget: int,
+    search_steps: int,
 ) -> tuple[Found | None, bool]:
     """The cheapest of all ways, and whether all were looked at; None if no way leads to the end.
 
@@ -44,19 +44,19 @@ def search(
         joins: How many streams are joined one after the other.
         adjacent: The streams that can be joined next.
         grow: The ways to join one of them.
-        budget: How often `grow` may be called before only the cheapest state is followed: with 0 the search
-            is greedy.
+        search_steps: How often `grow` may be called before only the cheapest state is followed: with 0 the
+            search is greedy.
     """
     layer = {start.state: start for start in starts}
     complete = True
     for _ in range(joins):
         following: dict[Hashable, Found] = {}
         for reached in sorted(layer.values(), key=lambda reached: reached.preference):
-            if budget <= 0 and following and len(reached.done) > 1:
+            if search_steps <= 0 and following and len(reached.done) > 1:
                 complete = False
                 break
             for stream in adjacent(reached.done):
-                budget -= 1
+                search_steps -= 1
                 for more in grow(reached, stream):
                     known = following.get(more.state)
                     if known is None or more.preference < known.preference:

@@ -51,10 +51,10 @@ class Widths:
             streams: The streams.
             ends: Whether it says until when it lives.
         """
-        asked = frozenset(streams), ends
-        if asked not in self._rows:
-            self._rows[asked] = self._row(sorted(asked[0]), ends=ends)
-        return self._rows[asked]
+        joined = frozenset(streams), ends
+        if joined not in self._rows:
+            self._rows[joined] = self._row(sorted(joined[0]), ends=ends)
+        return self._rows[joined]
 
     def _row(self, streams: list[int], *, ends: bool) -> Width | None:
         first, *others = streams

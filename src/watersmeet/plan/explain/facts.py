@@ -127,32 +127,32 @@ def explanation(
     query, tree, laid_out = plan.query, operators(plan.root), layouts(plan)
     chosen = {choice.about: choice for choice in plan.choices}
     return Explanation(
-        stream_facts(query),
-        query.by_windows,
-        tuple((rest.text, rest.reason) for rest in query.afterwards),
-        tuple(
+        streams=stream_facts(query),
+        by_windows=query.by_windows,
+        afterwards=tuple((rest.text, rest.reason) for rest in query.afterwards),
+        operators=tuple(
             OperatorFacts(
-                number + 1,
-                _key(query, operator),
-                _inputs(query, tree, operator, laid_out[operator], forecast, measured),
-                _paths(query, tree, operator, forecast),
-                chosen.get(f"paths of operator {number + 1}"),
-                measured.operators[number] if measured else None,
+                number=number + 1,
+                key=_key(query, operator),
+                inputs=_inputs(query, tree, operator, laid_out[operator], forecast, measured),
+                paths=_paths(query, tree, operator, forecast),
+                choice=chosen.get(f"paths of operator {number + 1}"),
+                measured=measured.operators[number] if measured else None,
             )
             for number, operator in enumerate(tree)
         ),
-        _functions(query, tree, forecast),
-        _deployed(plan) if len(tree) > 1 else (),
-        plan.buckets,
-        plan.slices,
-        _memory(plan, forecast),
-        bool(plan.counted(plan.root)),
-        plan.adaptive,
-        chosen.get("the tree of operators"),
-        plan.notes,
-        forecast,
-        measured,
-        verbose,
+        functions=_functions(query, tree, forecast),
+        deployed=_deployed(plan) if len(tree) > 1 else (),
+        buckets=plan.buckets,
+        slices=plan.slices,
+        memory=_memory(plan, forecast),
+        waits=bool(plan.counted(plan.root)),
+        adaptive=plan.adaptive,
+        tree=chosen.get("the tree of operators"),
+        notes=plan.notes,
+        expected=forecast,
+        measured=measured,
+        verbose=verbose,
     )
 
 

@@ -73,25 +73,30 @@ def site_explanation(plan: SitePlan, *, verbose: bool) -> SiteExplanation:
     """Gather the facts."""
     used = {word for step in plan.steps for word in step.how.split()}
     return SiteExplanation(
-        stream_facts(plan.query),
-        plan.sites,
-        tuple(attribute.label for attribute in plan.query.attributes),
-        plan.method,
-        plan.steps,
-        tuple((how.value, words) for how, words in LEGEND.items() if how.value in used),
-        tuple(
+        streams=stream_facts(plan.query),
+        sites=plan.sites,
+        keys=tuple(attribute.label for attribute in plan.query.attributes),
+        method=plan.method,
+        steps=plan.steps,
+        legend=tuple((how.value, words) for how, words in LEGEND.items() if how.value in used),
+        links=tuple(
             LinkFacts(
-                one.sender, one.receiver, one.rows, one.bytes, _load(plan, number), _price(plan, number)
+                sender=one.sender,
+                receiver=one.receiver,
+                rows=one.rows,
+                bytes=one.bytes,
+                load=_load(plan, number),
+                price=_price(plan, number),
             )
             for number, one in enumerate(plan.links)
         ),
-        plan.bytes,
-        plan.one_site,
-        tuple((rest.text, rest.reason) for rest in plan.query.afterwards),
-        plan.choice,
-        plan.notes,
-        plan.batch,
-        verbose,
+        bytes=plan.bytes,
+        one_site=plan.one_site,
+        afterwards=tuple((rest.text, rest.reason) for rest in plan.query.afterwards),
+        choice=plan.choice,
+        notes=plan.notes,
+        batch=plan.batch,
+        verbose=verbose,
     )
 
 

@@ -59,14 +59,14 @@ def step_between(
     ]
     ready = ready_conditions(query, left, right)
     return Step(
-        tuple(_value(query, number, done) for number in shared),
-        tuple(_value(query, number, joined) for number in shared),
-        ties,
-        tuple(condition.expression for condition in ready),
-        _kept(query, left | right),
-        ends,
-        (query.reaches[done[0]] or 0) if len(done) == 1 else 0,
-        None if shared else nearness((condition.expression for condition in ready), done, joined),
+        head_key=tuple(_value(query, number, done) for number in shared),
+        window_key=tuple(_value(query, number, joined) for number in shared),
+        ties=ties,
+        conditions=tuple(condition.expression for condition in ready),
+        columns=_kept(query, left | right),
+        ends=ends,
+        head_reach=(query.reaches[done[0]] or 0) if len(done) == 1 else 0,
+        near=None if shared else nearness((condition.expression for condition in ready), done, joined),
     )
 
 

@@ -130,7 +130,11 @@ class Building:
             wires.connect(window, "out", name, "window")
             return name, place
         near, far = f"{name} near", f"{name} far"
-        wires.add(NearSpec(near, site, step, algorithm, remote.reach, remote.count))
+        wires.add(
+            NearSpec(
+                name=near, site=site, step=step, algorithm=algorithm, reach=remote.reach, count=remote.count
+            )
+        )
         wires.add(FarSpec(far, remote.site, step, algorithm, remote.window))
         wires.connect(heads, "out", near, "heads")
         wires.connect(remote.window, "out", far, "window")

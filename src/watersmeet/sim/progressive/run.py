@@ -73,14 +73,6 @@ class Outcome:
         """How long the disk had worked by then."""
         return self.disk[self._moment(seconds)]
 
-    def when_sent(self, share: float) -> float:
-        """When this share of the rows had arrived."""
-        return float(self.sent[max(1, round(share * len(self.sent))) - 1])
-
-    def results_when_sent(self, share: float) -> int:
-        """How many results were known by then."""
-        return int(self.results_at(self.when_sent(share)))
-
     def _moment(self, seconds: Any) -> Any:
         return np.searchsorted(self.times, seconds, side="right") - 1
 
@@ -123,7 +115,16 @@ def simulate(
         run.note(join.finish())
     times, results, disk = (np.asarray(column) for column in zip(*run.moments, strict=True))
     total = arrivals.results()
-    return Outcome(arrivals.times, times, results, disk, handled, before_cleanup, total, run.tasks)
+    return Outcome(
+        sent=arrivals.times,
+        times=times,
+        results=results,
+        disk=disk,
+        handled=handled,
+        before_cleanup=before_cleanup,
+        total=total,
+        tasks=run.tasks,
+    )
 
 
 @dataclass(slots=True)

@@ -24,8 +24,8 @@ from watersmeet.errors import InvalidSimulation
 from watersmeet.kernel.ring.message import Build, Message, Probe, Row
 from watersmeet.kernel.ring.node import Node, Outcome
 from watersmeet.kernel.ring.ring import Ends, equal_ends
-from watersmeet.optimize.ring.length import RingJoin, mean_latency
-from watersmeet.optimize.ring.slicing import relocation
+from watersmeet.optimize.papers.wang_rundensteiner.length import RingJoin, mean_latency
+from watersmeet.optimize.papers.wang_rundensteiner.slicing import relocation
 from watersmeet.sim.link import SECOND
 from watersmeet.sim.ring.clock import micros
 

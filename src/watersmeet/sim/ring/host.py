@@ -17,7 +17,7 @@ from watersmeet.errors import InvalidSimulation
 from watersmeet.kernel.ring.message import Build, Inter, Message, Probe
 from watersmeet.kernel.ring.node import Node, Outcome
 from watersmeet.kernel.ring.ring import Ends, Ring
-from watersmeet.optimize.ring.slicing import node_shares, slice_ends
+from watersmeet.optimize.papers.wang_rundensteiner.slicing import node_shares, slice_ends
 from watersmeet.sim.link import Link
 from watersmeet.sim.ring.adaptation import Adaptation, Adapter
 from watersmeet.sim.ring.clock import Clock, micros

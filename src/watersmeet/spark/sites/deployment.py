@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 from watersmeet.errors import InvalidQuery, StillRunning, choices
 from watersmeet.plan.sites.wiring import Wiring
-from watersmeet.query import JoinQuery, parse_duration
+from watersmeet.query import JoinQuery
+from watersmeet.query.duration import duration
 from watersmeet.spark.dataframe import finished, result_schema
 from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.host.operator import joined, packed_source
@@ -207,12 +208,7 @@ def deploy(
 
 
 def _interval(trigger: str) -> timedelta:
-    try:
-        every = parse_duration(trigger)
-    except ValueError as error:
-        raise InvalidQuery(
-            "trigger is not a duration", f"{error}.", 'write for example "1 second".'
-        ) from None
+    every = duration(trigger, "trigger", InvalidQuery, "1 second")
     if every <= timedelta(0):
         raise InvalidQuery("trigger is not above zero", f"it is {trigger}.", 'write for example "1 second".')
     return every
@@ -228,13 +224,12 @@ class _Closing:
         output = output.persist()
         try:
             mail = F.col(MAIL_COLUMN)
-            small = F.when(F.length(mail["body"]) <= SMALL, mail["body"]).alias("body")
-            rows = (
-                output.filter(mail.isNotNull()).select(f"{MAIL_COLUMN}.*").withColumn("body", small).collect()
-            )
-            mailed = [row for row in rows if row.receiver is not None]
-            large = output.filter(F.length(mail["body"]) > SMALL).select(f"{MAIL_COLUMN}.*")
-            post_mail(self._board.mailbox, self._board.deployment, mailed, large)
+            mailed = output.filter(mail.isNotNull()).select(f"{MAIL_COLUMN}.*")
+            small = F.when(F.length("body") <= SMALL, F.col("body"))
+            rows = mailed.withColumn("body", small).collect()
+            large = mailed.filter(F.length("body") > SMALL)
+            sent = [row for row in rows if row.receiver is not None]
+            post_mail(self._board.mailbox, self._board.deployment, sent, large)
             results = output.filter(mail.isNull()).drop(MAIL_COLUMN)
             if results.limit(1).count():
                 write_batch(finished(self._board.query, results), self._sink, self._writer, batch)

@@ -19,20 +19,20 @@ from dataclasses import replace
 from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
 from watersmeet.cost.site import SiteStream, Work
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.sites.exhaustive import DEFAULT_BUDGET, RANK, Reached, cheapest
-from watersmeet.optimize.sites.plan import SitesQuery, Step, TreePlan, TwoWay
+from watersmeet.optimize.papers.tran_lee.exhaustive import DEFAULT_SEARCH_STEPS, RANK, Reached, cheapest
+from watersmeet.optimize.papers.tran_lee.plan import SitesQuery, Step, TreePlan, TwoWay
 
 
-def tree(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> TreePlan:
+def tree(query: SitesQuery, *, search_steps: int = DEFAULT_SEARCH_STEPS) -> TreePlan:
     """The cheapest left-deep tree.
 
     Args:
         query: What is joined.
-        budget: How many joins may be priced. When it is used up the search goes on from the cheapest state
-            only, and the plan says so.
+        search_steps: How many joins may be priced. When they are used up the search goes on from the cheapest
+            state only, and the plan says so.
 
     >>> from watersmeet.cost.site import Link
-    >>> from watersmeet.optimize.sites.plan import Network
+    >>> from watersmeet.optimize.papers.tran_lee.plan import Network
     >>> rates = 200, 50, 100
     >>> streams = tuple(SiteStream(node, rate, 1.2, 16, 500, 5) for node, rate in enumerate(rates))
     >>> chain = frozenset({(0, 1), (1, 2)})
@@ -40,13 +40,13 @@ def tree(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> TreePlan:
     >>> plan.first, [(join.stream, join.node) for join in plan.joins]
     (0, [(1, 0), (2, None)])
     """
-    if budget < 0:
-        raise InvalidQuery("the budget of a search must be 0 or more", f"it is {budget}.")
+    if search_steps < 0:
+        raise InvalidQuery("the number of search steps must be 0 or more", f"it is {search_steps}.")
     starts: list[Reached[TwoWay]] = [
         Reached(frozenset({number}), stream, ties=(number,)) for number, stream in enumerate(query.streams)
     ]
-    found, complete = cheapest(query, starts, _joined, budget=budget)
-    skipped = "" if complete else f"the budget of {budget} joins ended before every order was searched"
+    found, complete = cheapest(query, starts, _joined, search_steps=search_steps)
+    skipped = "" if complete else f"{search_steps} search steps ended before every order was searched"
     return TreePlan(found.ties[0], found.moves, skipped)
 
 

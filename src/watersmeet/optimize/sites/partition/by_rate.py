@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from watersmeet.optimize.partition.groups import Groups, grouped, require_groups
+from watersmeet.optimize.sites.partition.groups import Groups, grouped, require_groups
 
 Floats = NDArray[np.float64]
 Mode = Literal["together", "paper"]

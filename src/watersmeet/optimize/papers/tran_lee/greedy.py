@@ -7,14 +7,14 @@ one choice, among the streams still to be joined.
 
 from __future__ import annotations
 
-from watersmeet.optimize.sites.plan import SitesPlan, SitesQuery, Step
+from watersmeet.optimize.papers.tran_lee.plan import SitesPlan, SitesQuery, Step
 
 
 def greedy(query: SitesQuery) -> SitesPlan:
     """Per head, join the stream whose cheapest algorithm is cheapest of all, until none is left.
 
     >>> from watersmeet.cost.site import Link, SiteStream
-    >>> from watersmeet.optimize.sites.plan import Network
+    >>> from watersmeet.optimize.papers.tran_lee.plan import Network
     >>> rates = 200, 50, 100
     >>> streams = tuple(SiteStream(node, rate, 1.2, 16, 500, 5) for node, rate in enumerate(rates))
     >>> chain = frozenset({(0, 1), (1, 2)})

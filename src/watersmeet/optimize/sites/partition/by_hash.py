@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from watersmeet.optimize.partition.groups import Groups, grouped, require_groups
+from watersmeet.optimize.sites.partition.groups import Groups, grouped, require_groups
 
 
 def by_hash(values: int, groups: int, *, seed: int = 0) -> Groups:

@@ -5,7 +5,7 @@ Good where values close to each other are frequent in the same streams.
 
 from __future__ import annotations
 
-from watersmeet.optimize.partition.groups import Groups, grouped, require_groups
+from watersmeet.optimize.sites.partition.groups import Groups, grouped, require_groups
 
 
 def by_range(values: int, groups: int) -> Groups:

@@ -1,8 +1,8 @@
 """Plans for streams at different nodes against all plans there are, and against the paper's comparison.
 
 Would catch: an algorithm taken from another stream, a step to a stream no join leads to, a search that
-overlooks a plan or keeps one that only looked cheap, rates that depend on how they were computed, a budget
-that ends unnoticed.
+overlooks a plan or keeps one that only looked cheap, rates that depend on how they were computed, search
+steps that end unnoticed.
 """
 
 import statistics
@@ -15,10 +15,10 @@ import pytest
 from watersmeet.cost.semijoin import FORMULAS, OneWayJoin, output
 from watersmeet.cost.site import Link, Setting, SiteStream, Work
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.sites.exhaustive import exhaustive
-from watersmeet.optimize.sites.greedy import greedy
-from watersmeet.optimize.sites.plan import Network, SitesPlan, SitesQuery, Step
-from watersmeet.optimize.sites.tree import both_ways, tree
+from watersmeet.optimize.papers.tran_lee.exhaustive import exhaustive
+from watersmeet.optimize.papers.tran_lee.greedy import greedy
+from watersmeet.optimize.papers.tran_lee.plan import Network, SitesPlan, SitesQuery, Step
+from watersmeet.optimize.papers.tran_lee.tree import both_ways, tree
 from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
 
 LINK = Link(latency=0.025, bandwidth=128_000)
@@ -233,17 +233,17 @@ def test_table_3() -> None:
     assert max(means.values()) < 1.25
 
 
-def test_a_budget_that_ends_is_said_and_greedy_is_the_least() -> None:
+def test_search_steps_that_end_are_said_and_greedy_is_the_least() -> None:
     # In the last two the cheapest start of some head leads to a dearer end than the greedy steps.
-    for seed, budget in ((5, 0), (3, 8), (7, 40), (18, 40)):
+    for seed, search_steps in ((5, 0), (3, 8), (7, 40), (18, 40)):
         query = shared_nodes(seeded(seed), 5)
-        plan = exhaustive(query, budget=budget)
+        plan = exhaustive(query, search_steps=search_steps)
         check(query, plan)
-        assert plan.skipped.startswith(f"the budget of {budget} steps ended before every order of heads 0, ")
+        assert plan.skipped.startswith(f"{search_steps} search steps ended before every order of heads 0, ")
         for found, other in zip(plan.sequences, greedy(query).sequences, strict=True):
             assert total(found) <= total(other)
-        shape = tree(query, budget=budget // 4)
-        assert shape.skipped == f"the budget of {budget // 4} joins ended before every order was searched"
+        shape = tree(query, search_steps=search_steps // 4)
+        assert shape.skipped == f"{search_steps // 4} search steps ended before every order was searched"
         assert sorted([shape.first, *(join.stream for join in shape.joins)]) == [0, 1, 2, 3, 4]
 
 
@@ -336,10 +336,10 @@ def test_join_graphs_that_are_refused(joins: set[tuple[int, int]], fact: str) ->
     assert refused.value.detail
 
 
-def test_one_stream_and_a_negative_budget_are_refused() -> None:
+def test_one_stream_and_negative_search_steps_are_refused() -> None:
     with pytest.raises(InvalidQuery, match="two streams or more"):
         SitesQuery(drawn(seeded(9), (0,)), frozenset(), Network(LINK))
     query = SitesQuery(drawn(seeded(9)), GRAPHS["chain"], Network(LINK))
     for search in (exhaustive, tree):
-        with pytest.raises(InvalidQuery, match="budget of a search must be 0 or more"):
-            search(query, budget=-1)
+        with pytest.raises(InvalidQuery, match="number of search steps must be 0 or more"):
+            search(query, search_steps=-1)

@@ -1,7 +1,7 @@
 """How many nodes share the windows of a join: quick answers, within the nodes there are.
 
-For the arrivals of one stream the best length is known in closed form. A query has arrivals of all its
-streams, and what is best for one is not for the other. Two ways out:
+For the arrivals of one stream the best length is known in closed form (`cost.ring.optimal_nodes`). A query
+has arrivals of all its streams, and what is best for one is not for the other. Two ways out:
 
 *   `query_length`: one length for all windows, the one with the smallest mean latency.
 *   `ring_lengths`: a length for each window. All combinations are too many to try, so the paper settles one
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from watersmeet.cost.ring import Step, Times, latency_of_lengths, optimal_nodes
+from watersmeet.cost.ring import Step, Times, latency_of_lengths
 from watersmeet.errors import InvalidQuery
 from watersmeet.plan import ProbePath
 
@@ -71,19 +71,6 @@ class RingJoin:
             if visited == stream
         ]
         return self.rates[stream] * self.windows[stream] * sum(found) / len(found)
-
-
-def head_length(steps: Sequence[Step], times: Times, most: int) -> int:
-    """The best length for the arrivals of one stream, of at most so many nodes.
-
-    >>> three_way = [Step(rate=50, window=10, match_prob=0.05)] * 2
-    >>> times = Times(compare=0.0001, send=0.00001, hop=0.001)
-    >>> head_length(three_way, times, most=100), head_length(three_way, times, most=16)
-    (21, 16)
-    """
-    _check_most(most)
-    # Latency falls all the way to the best length, so a limit below it is the best within the limit.
-    return most if times.hop == 0 else min(most, optimal_nodes(steps, times))
 
 
 def mean_latency(join: RingJoin, times: Times, lengths: Sequence[int]) -> float:

@@ -125,7 +125,14 @@ class _Building:
             names = []
             for sender, way in self.build(part, plan)[1]:
                 site = next(known.site for known in self.wires.parts if known.name == sender)
-                split = SplitSpec(f"split of {sender}", site, (key,), len(tree.ways), tree.values, tree.other)
+                split = SplitSpec(
+                    name=f"split of {sender}",
+                    site=site,
+                    key=(key,),
+                    ways=len(tree.ways),
+                    values=tree.values,
+                    other=tree.other,
+                )
                 names.append(self.wires.add(split))
                 self.wires.connect(sender, way, split.name, "in")
             splits.append((part.streams, names))

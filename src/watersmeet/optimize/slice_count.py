@@ -1,9 +1,9 @@
 """Into how many slices the windows of a join without a key are cut.
 
 Comparing is shared out over the slices; sending is not, since every new row goes to every slice (Wang &
-Rundensteiner 2009, Sect. 5). On a ring the time of a hop sets a limit (`length`). In Spark all slices are
-reached at once, so more of them are quicker as long as there are cores; the price is the work of all the
-copies. It is kept to a small part of what comparing takes.
+Rundensteiner 2009, Sect. 5). On a ring the time of a hop sets a limit (`papers.wang_rundensteiner.length`).
+In Spark all slices are reached at once, so more of them are quicker as long as there are cores; the price is
+the work of all the copies. It is kept to a small part of what comparing takes.
 """
 
 from __future__ import annotations

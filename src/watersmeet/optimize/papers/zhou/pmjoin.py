@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from watersmeet.cost.traffic import Traffic, ValueTraffic
-from watersmeet.optimize.partition.groups import Groups, require_partition
-from watersmeet.optimize.placement.plan import Placement
-from watersmeet.optimize.placement.stream_join_opt import stream_join_opt
+from watersmeet.optimize.sites.partition.groups import Groups, require_partition
+from watersmeet.optimize.sites.placement import Placement
+from watersmeet.optimize.sites.stream_join_opt import stream_join_opt
 
 Planner = Callable[[Traffic], Placement]
 

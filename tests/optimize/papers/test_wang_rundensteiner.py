@@ -11,17 +11,16 @@ from random import Random
 
 import pytest
 
-from watersmeet.cost.ring import Step, Times, latency
+from watersmeet.cost.ring import Times, latency, optimal_nodes
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.ring.length import (
+from watersmeet.optimize.papers.wang_rundensteiner.length import (
     RingJoin,
-    head_length,
     mean_latency,
     query_length,
     ring_lengths,
     ring_order,
 )
-from watersmeet.optimize.ring.slicing import node_shares, relocation, slice_ends
+from watersmeet.optimize.papers.wang_rundensteiner.slicing import node_shares, relocation, slice_ends
 from watersmeet.plan import ProbePath
 
 TIMES = Times(compare=0.0001, send=0.00001, hop=0.001)
@@ -47,20 +46,9 @@ def random_join(rng: Random) -> RingJoin:
     )
 
 
-@pytest.mark.parametrize("most", [1, 5, 20, 21, 22, 60])
-def test_the_best_length_within_a_limit(most: int) -> None:
-    steps = [Step(50, 10, 0.05)] * 2
-    quickest = min(range(1, most + 1), key=lambda nodes: latency(steps, TIMES, nodes))
-    assert head_length(steps, TIMES, most) == quickest
-
-
-def test_without_hops_every_node_helps() -> None:
-    assert head_length([Step(50, 10, 0.05)] * 2, Times(compare=0.0001), most=37) == 37
-
-
 def test_one_ring_for_equal_streams_is_that_of_one() -> None:
     join = joined([50] * 3, [10] * 3, 0.05)
-    assert query_length(join, TIMES, most=60) == head_length(join.steps(0), TIMES, most=60) == 21
+    assert query_length(join, TIMES, most=60) == optimal_nodes(join.steps(0), TIMES) == 21
 
 
 def test_small_windows_are_shared_by_fewer_nodes() -> None:
@@ -77,7 +65,7 @@ def test_one_ring_for_all_lies_between_those_of_the_streams() -> None:
     different = 0
     for _ in range(60):
         join = random_join(rng)
-        alone = [head_length(join.steps(head), TIMES, most=80) for head in range(len(join.rates))]
+        alone = [min(80, optimal_nodes(join.steps(head), TIMES)) for head in range(len(join.rates))]
         assert min(alone) <= query_length(join, TIMES, most=80) <= max(alone)
         different += min(alone) < max(alone)
     assert different > 20
@@ -237,7 +225,6 @@ def test_nonsense_is_refused() -> None:
         lambda: joined([5], [2], 0.1),
         lambda: RingJoin((1, 1), (1, 1), join.paths[::-1], join.match_probs),
         lambda: RingJoin((1, 1), (1, 1), join.paths, ((0.1,), (0.1, 0.1))),
-        lambda: head_length(join.steps(0), TIMES, most=0),
         lambda: query_length(join, TIMES, most=0),
         lambda: ring_lengths(join, TIMES, most=-1),
         lambda: node_shares([1, 2], [1]),

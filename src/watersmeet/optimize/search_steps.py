@@ -1,35 +1,35 @@
-"""How much an exact search may look at before a heuristic takes over."""
+"""How many steps an exact search may look at before a heuristic takes over."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 # Some hundredths of a second: all orders of seven streams on one key, from any of them.
-DEFAULT_BUDGET = 20_000
+DEFAULT_SEARCH_STEPS = 20_000
 
 
-class BudgetSpent(Exception):
+class NoStepsLeft(Exception):
     """The search was ended early."""
 
 
 @dataclass(slots=True)
-class Budget:
+class SearchSteps:
     """Steps that may still be looked at.
 
-    >>> budget = Budget(10)
-    >>> budget.spend(4)
-    >>> budget.left
+    >>> steps = SearchSteps(10)
+    >>> steps.take(4)
+    >>> steps.left
     6
     """
 
-    left: int = DEFAULT_BUDGET
+    left: int = DEFAULT_SEARCH_STEPS
 
-    def spend(self, steps: int) -> None:
+    def take(self, steps: int) -> None:
         """Take steps off.
 
         Raises:
-            BudgetSpent: There are not as many left.
+            NoStepsLeft: There are not as many left.
         """
         self.left -= steps
         if self.left < 0:
-            raise BudgetSpent
+            raise NoStepsLeft

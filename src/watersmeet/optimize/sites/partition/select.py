@@ -1,4 +1,4 @@
-"""Which of the possible PMJoins are used (Zhou et al. 2006, Sect. 3.3, and the baselines of Sect. 4.3).
+"""Which of the possible PMJoins are used (Zhou et al. 2006, Sect. 3.3).
 
 An input of a PMJoin must be at one node, and the result of a PMJoin is not: where one feeds another only one
 of them can be used. The paper takes the one with the fastest inputs, which has most to gain, and turns the
@@ -10,37 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from watersmeet.cost.traffic import Traffic
-from watersmeet.optimize.partition.find_partition import Candidate
+from watersmeet.optimize.sites.partition.find_partition import Candidate
 
 
 def select(candidates: Sequence[Candidate], traffic: Traffic) -> tuple[Candidate, ...]:
     """Those with the fastest inputs; equally fast ones as they were found.
 
     >>> from watersmeet.cost.traffic import Feed, one_attribute
-    >>> from watersmeet.optimize.partition.find_partition import find_partition
-    >>> from watersmeet.optimize.placement.plan import Leaf, MJoin
+    >>> from watersmeet.optimize.sites.partition.find_partition import find_partition
+    >>> from watersmeet.optimize.sites.placement import Leaf, MJoin
     >>> plan = MJoin((MJoin((Leaf(0, node=0), Leaf(1, node=1))), Leaf(2, node=2)))
     >>> candidates = find_partition(plan, {frozenset({0, 1}): "x", frozenset({1, 2}): "y"})
     >>> rates = one_attribute([Feed(9, 1, node=0), Feed(5, 1, node=1), Feed(1, 1, node=2)], match_prob=0.1)
     >>> [candidate.attribute for candidate in select(candidates, rates)]
     ['x']
     """
-    return _compatible(sorted(candidates, key=lambda candidate: -input_rate(candidate, traffic)))
-
-
-def select_random(candidates: Sequence[Candidate], *, seed: int) -> tuple[Candidate, ...]:
-    """Baseline: picked at random until none is left."""
-    order = np.random.default_rng(seed).permutation(len(candidates))
-    return _compatible(candidates[number] for number in order)
-
-
-def select_alternative(candidates: Sequence[Candidate], traffic: Traffic) -> tuple[Candidate, ...]:
-    """Baseline: chosen the same way among those that `select` gave up."""
-    chosen = select(candidates, traffic)
-    return select([candidate for candidate in candidates if candidate not in chosen], traffic)
+    return compatible(sorted(candidates, key=lambda candidate: -input_rate(candidate, traffic)))
 
 
 def input_rate(candidate: Candidate, traffic: Traffic) -> float:
@@ -48,7 +34,7 @@ def input_rate(candidate: Candidate, traffic: Traffic) -> float:
     return sum(traffic.joined(part.streams).rate for part in candidate.inputs)
 
 
-def _compatible(ordered: Iterable[Candidate]) -> tuple[Candidate, ...]:
+def compatible(ordered: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Each in turn, unless it feeds one that was taken before or is fed by it."""
     taken: list[Candidate] = []
     for candidate in ordered:

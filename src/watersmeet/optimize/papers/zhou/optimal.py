@@ -16,15 +16,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Traffic
+from watersmeet.cost.traffic import Traffic, load
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.placement.plan import Leaf, MJoin, Placement, Tree
+from watersmeet.optimize.sites.placement import Leaf, MJoin, Placement, Tree
 
 Floats = NDArray[np.float64]
 
 # Splits times nodes. Fourteen streams with a node each, the most the paper tried, are below it: seconds.
-DEFAULT_BUDGET = 100_000_000
+DEFAULT_SEARCH_STEPS = 100_000_000
 
 
 def states(traffic: Traffic) -> int:
@@ -32,23 +31,24 @@ def states(traffic: Traffic) -> int:
     return int(3 ** len(traffic.nodes)) * len(set(traffic.nodes))
 
 
-def optimal(traffic: Traffic, *, budget: int = DEFAULT_BUDGET) -> Placement:
+def optimal(traffic: Traffic, *, search_steps: int = DEFAULT_SEARCH_STEPS) -> Placement:
     """The cheapest placement; of equal ones always the same.
 
     Args:
         traffic: Streams and how they join.
-        budget: Refuse when there are more states to try. Ask `states` beforehand to fall back on a heuristic.
+        search_steps: Refuse when there are more states to try. Ask `states` beforehand to fall back on a
+            heuristic.
 
     >>> from watersmeet.cost.traffic import Feed, one_attribute
     >>> plan = optimal(one_attribute([Feed(5, 50, node=0), Feed(9, 90, node=1), Feed(2, 20, node=2)], 0.001))
     >>> print(plan.tree, round(plan.cost, 6))
     ((S2 S0)@0 S1)@1 2.2
     """
-    if states(traffic) > budget:
+    if states(traffic) > search_steps:
         raise InvalidQuery(
             f"{len(traffic.nodes)} streams are too many to try every placement",
-            f"there are {states(traffic)} states, and the budget is {budget}.",
-            "use stream_join_opt, or raise the budget.",
+            f"there are {states(traffic)} states, and {search_steps} are allowed.",
+            "use stream_join_opt, or raise search_steps.",
         )
     table = _Table(traffic)
     everything = len(table.loads) - 1

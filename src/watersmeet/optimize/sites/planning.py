@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from watersmeet.errors import InvalidPlanning, choices
-from watersmeet.optimize.registry import PARTITIONERS
 
 AUTO = "auto"
 METHODS = (AUTO, "one site", "placed", "sequences", "tree")
-# The exact search within its budget, or the cheapest next step again and again (Tran & Lee 2010, Algorithm
+# The exact search within its steps, or the cheapest next step again and again (Tran & Lee 2010, Algorithm
 # 10; Zhou et al. 2006, Algorithm 1).
 OPTIMIZERS = (AUTO, "exhaustive", "greedy")
-PARTITIONS = (AUTO, *PARTITIONERS, "none")
+# How values are put into groups that are joined at different sites (`optimize.sites.partition`).
+PARTITIONS = (AUTO, "hash", "range", "rate", "none")
 # Groups of values a plan is made for, if there are so many different orders of rates.
 DEFAULT_GROUPS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class SiteWishes:
+class SitePlanning:
     """How a plan between sites is chosen.
 
     Attributes:
@@ -27,7 +27,7 @@ class SiteWishes:
         partition: How values are put into groups that are placed on their own; ``"none"`` has one group.
         groups: How many groups at most; None takes as many as there are different orders of rates.
 
-    >>> SiteWishes(method="trees")
+    >>> SitePlanning(method="trees")
     Traceback (most recent call last):
     watersmeet.errors.InvalidPlanning: there is no method "trees" to join between sites
     detail: there are 5.
@@ -40,7 +40,7 @@ class SiteWishes:
     groups: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse names that do not exist, and wishes that contradict each other."""
+        """Refuse names that do not exist, and settings that contradict each other."""
         _refuse_unknown("method", self.method, METHODS, "to join between sites")
         _refuse_unknown("optimizer", self.optimizer, OPTIMIZERS, "of joins between sites")
         _refuse_unknown("partition", self.partition, PARTITIONS, "of values")
@@ -50,11 +50,11 @@ class SiteWishes:
                 f"it is {self.groups!r}.",
                 f"leave it out to take what the data asks for, at most {DEFAULT_GROUPS}.",
             )
-        asked = self.partition not in (AUTO, "none") or (self.groups or 1) > 1
-        if asked and self.method not in (AUTO, "placed"):
+        grouped = self.partition not in (AUTO, "none") or (self.groups or 1) > 1
+        if grouped and self.method not in (AUTO, "placed"):
             raise InvalidPlanning(
                 f'method "{self.method}" has one plan for all values',
-                "groups of values were asked for.",
+                "groups of values were given.",
                 'say method="placed", or leave out partition and groups.',
             )
 

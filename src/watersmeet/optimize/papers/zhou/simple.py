@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Traffic
-from watersmeet.optimize.placement.plan import Placement, joined_at_last, leaves
+from watersmeet.cost.traffic import Traffic, load
+from watersmeet.optimize.sites.placement import Placement, joined_at_last, leaves
 
 
 def simple(traffic: Traffic) -> Placement:

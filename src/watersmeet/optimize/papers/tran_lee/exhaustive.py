@@ -19,12 +19,12 @@ from typing import Generic, TypeVar
 from watersmeet.cost.semijoin import FORMULAS
 from watersmeet.cost.site import SiteStream
 from watersmeet.errors import InvalidQuery
-from watersmeet.optimize.sites.greedy import greedy_sequence
-from watersmeet.optimize.sites.plan import SitesPlan, SitesQuery, Step
+from watersmeet.optimize.papers.tran_lee.greedy import greedy_sequence
+from watersmeet.optimize.papers.tran_lee.plan import SitesPlan, SitesQuery, Step
 from watersmeet.optimize.sites.search import search
 
 # About three seconds, which is enough for all orders of eight streams.
-DEFAULT_BUDGET = 20_000
+DEFAULT_SEARCH_STEPS = 20_000
 
 RANK = {algorithm: rank for rank, algorithm in enumerate(FORMULAS)}
 
@@ -65,44 +65,44 @@ class Reached(Generic[Move]):
 Join = Callable[[SitesQuery, Reached[Move], int], Iterable[Reached[Move]]]
 
 
-def exhaustive(query: SitesQuery, *, budget: int = DEFAULT_BUDGET) -> SitesPlan:
+def exhaustive(query: SitesQuery, *, search_steps: int = DEFAULT_SEARCH_STEPS) -> SitesPlan:
     """The cheapest sequence of every head.
 
     Args:
         query: What is joined.
-        budget: How many steps may be priced, in equal parts for the heads. When a part is used up the search
-            goes on from the cheapest state only, and the plan says so. No sequence is ever dearer than the
-            greedy one.
+        search_steps: How many steps may be priced, in equal parts for the heads. When a part is used up the
+            search goes on from the cheapest state only, and the plan says so. No sequence is ever dearer than
+            the greedy one.
 
     >>> from watersmeet.cost.site import Link, SiteStream
-    >>> from watersmeet.optimize.sites.plan import Network
+    >>> from watersmeet.optimize.papers.tran_lee.plan import Network
     >>> streams = tuple(SiteStream(node, 100, 1.2, 16, 500, 5) for node in range(3))
     >>> chain = frozenset({(0, 1), (1, 2)})
     >>> query = SitesQuery(streams, chain, Network(Link(latency=0.025, bandwidth=128_000)))
-    >>> exhaustive(query, budget=3).skipped
-    'the budget of 3 steps ended before every order of heads 0, 1, 2 was searched'
+    >>> exhaustive(query, search_steps=3).skipped
+    '3 search steps ended before every order of heads 0, 1, 2 was searched'
     """
-    if budget < 0:
-        raise InvalidQuery("the budget of a search must be 0 or more", f"it is {budget}.")
-    share = budget // len(query.streams)
+    if search_steps < 0:
+        raise InvalidQuery("the number of search steps must be 0 or more", f"it is {search_steps}.")
+    share = search_steps // len(query.streams)
     sequences, cut = [], []
     for head, stream in enumerate(query.streams):
         start: Reached[Step] = Reached(frozenset({head}), stream)
-        found, complete = cheapest(query, [start], _joined, budget=share)
+        found, complete = cheapest(query, [start], _joined, search_steps=share)
         sequence = found.moves
         if not complete:
             cut.append(head)
             sequence = min(sequence, greedy_sequence(query, head), key=_total)
         sequences.append(sequence)
-    return SitesPlan(tuple(sequences), _skipped(budget, cut))
+    return SitesPlan(tuple(sequences), _skipped(search_steps, cut))
 
 
 def cheapest(
-    query: SitesQuery, starts: Iterable[Reached[Move]], join: Join[Move], *, budget: int
+    query: SitesQuery, starts: Iterable[Reached[Move]], join: Join[Move], *, search_steps: int
 ) -> tuple[Reached[Move], bool]:
     """The cheapest way to join all streams, and whether all ways were looked at."""
     grow = partial(join, query)
-    found, complete = search(starts, len(query.streams) - 1, query.adjacent, grow, budget=budget)
+    found, complete = search(starts, len(query.streams) - 1, query.adjacent, grow, search_steps=search_steps)
     assert found is not None, "the join graph is connected"
     return found, complete
 
@@ -127,8 +127,8 @@ def _total(sequence: Iterable[Step]) -> float:
     return sum(step.work.total for step in sequence)
 
 
-def _skipped(budget: int, heads: Sequence[int]) -> str:
+def _skipped(search_steps: int, heads: Sequence[int]) -> str:
     if not heads:
         return ""
     names = f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}"
-    return f"the budget of {budget} steps ended before every order of {names} was searched"
+    return f"{search_steps} search steps ended before every order of {names} was searched"

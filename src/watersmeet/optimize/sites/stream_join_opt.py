@@ -20,9 +20,8 @@ from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
-from watersmeet.cost.communication import load
-from watersmeet.cost.traffic import Traffic
-from watersmeet.optimize.placement.plan import MJoin, Placement, Tree, leaves
+from watersmeet.cost.traffic import Traffic, load
+from watersmeet.optimize.sites.placement import MJoin, Placement, Tree, leaves
 
 Load = Callable[[frozenset[int]], float]
 

@@ -7,8 +7,8 @@ evaluated early too, and more has to be sent.
 from __future__ import annotations
 
 from watersmeet.cost.traffic import Traffic
-from watersmeet.optimize.placement.plan import Placement, Tree, joined_at_last, leaves
-from watersmeet.optimize.placement.stream_join_opt import place_rest
+from watersmeet.optimize.sites.placement import Placement, Tree, joined_at_last, leaves
+from watersmeet.optimize.sites.stream_join_opt import place_rest
 
 
 def local(traffic: Traffic) -> Placement:

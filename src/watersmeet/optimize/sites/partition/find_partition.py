@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from watersmeet.optimize.placement.plan import Leaf, MJoin, Tree
+from watersmeet.optimize.sites.placement import Leaf, MJoin, Tree
 
 # The attribute each predicate is an equality on, by its streams; None for any other predicate.
 Attributes = Mapping[frozenset[int], str | None]
