@@ -124,7 +124,7 @@ def check(scenario: Scenario, ended: Deployment) -> None:
     ("wish", "refusal"),
     [
         ({"site": "paris"}, 'no site "paris"'),
-        ({"mailbox": "s3a://bucket/mail"}, "the mailbox is not a folder"),
+        ({"mailbox": "s3a://bucket/mail"}, 'mail cannot be sent by "s3a"'),
         ({"mailbox": __file__}, "is a file"),
         ({"trigger": "soon"}, "trigger is not a duration"),
         ({"trigger": "0 seconds"}, "trigger is not above zero"),
