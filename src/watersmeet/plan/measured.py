@@ -62,3 +62,47 @@ class Measured:
     batches: int
     batch_seconds: float | None
     hot_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredStream:
+    """A stream of a deployed join: rows per second of event time, their bytes, and what is stored of it."""
+
+    name: str
+    rate: float | None
+    row_bytes: float | None
+    state_rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredLink:
+    """What goes from one site to another, bytes per second of event time."""
+
+    sender: str
+    receiver: str
+    bytes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredDeployment:
+    """A join between sites, or over slices, as far as it runs in one application.
+
+    Attributes:
+        streams: Its streams.
+        output: Results per second of event time.
+        links: What is sent from site to site; what is sent in all is shared out as it was so far.
+        bytes: What is sent in all, per second of event time.
+        waiting: Rows that wait for others, or for an answer.
+        batches: How many batches the rates are taken from.
+        batch_seconds: The event time a batch spans.
+        functions: What Python functions were asked.
+    """
+
+    streams: tuple[MeasuredStream, ...]
+    output: float | None
+    links: tuple[MeasuredLink, ...]
+    bytes: float | None
+    waiting: int | None
+    batches: int
+    batch_seconds: float | None
+    functions: tuple[MeasuredFunction, ...] = ()

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from watersmeet.errors import InvalidPlanning
 from watersmeet.plan import Operator, Plan, Source
-from watersmeet.plan.measured import Measured, MeasuredFunction, MeasuredInput, MeasuredOperator
+from watersmeet.plan.measured import (
+    Measured,
+    MeasuredDeployment,
+    MeasuredFunction,
+    MeasuredInput,
+    MeasuredLink,
+    MeasuredOperator,
+    MeasuredStream,
+)
 from watersmeet.plan.plan import operators
+from watersmeet.query import JoinQuery
 from watersmeet.query.keys import key_names, keys_of
 from watersmeet.spark.host.metrics import BatchMetrics, metrics
 from watersmeet.stats import ABSENT, Figure, Statistics, StreamStatistics
@@ -22,24 +31,10 @@ def measured(plan: Plan, running: Any) -> Measured:
         plan: The plan.
         running: The `StreamingQuery` that runs it, or ran it.
     """
-    if not hasattr(running, "recentProgress"):
-        raise InvalidPlanning(
-            "this is not a streaming query",
-            f"it is {type(running).__name__}.",
-            "pass what start() has returned.",
-        )
-    history = [
-        batch for progress in running.recentProgress if (batch := _ours(plan, metrics(progress))) is not None
-    ]
-    with_rows = [batch for batch in history if any(s.rows for one in batch for s in one.streams.values())]
-    if len(with_rows) < 2:
-        reported = f"{len(with_rows)} of the last {len(running.recentProgress)} batches had rows of this join"
-        raise InvalidPlanning(
-            "there is nothing measured yet",
-            f"{reported}, with its operators as they are planned here.",
-            "two batches are needed; ask the query that was started, not one planned anew.",
-        )
-    later = with_rows[(len(with_rows) - 1) // 2 :]
+    wanted = [[plan.input_name(part) for part in operator.inputs] for operator in operators(plan.root)]
+    history = _history(wanted, running)
+    with_rows = _with_rows(history, running)
+    later = _later(with_rows)
     before = later[0]
     changes = [sum(batch[n].path_changes for batch in history) for n in range(len(before))]
     return Measured(
@@ -54,6 +49,59 @@ def measured(plan: Plan, running: Any) -> Measured:
             for one in with_rows[-1]
             for hot in one.hot_keys
         ),
+    )
+
+
+def measured_deployment(query: JoinQuery, running: Any) -> MeasuredDeployment:
+    """The same of a join between sites, or over slices.
+
+    Args:
+        query: What is joined.
+        running: The `Deployment` that runs it, or ran it.
+    """
+    history = _history([list(query.names)], running.query)
+    later = _later(_with_rows(history, running.query))
+    batches = [one for (one,) in later]
+    span, last = _seconds(later), batches[-1]
+    sent = _rate([batch.message_bytes for batch in batches], span)
+    all_bytes = sum(link.bytes for link in running.links.values())
+
+    def stream(name: str) -> MeasuredStream:
+        mine = [batch.streams[name] for batch in batches]
+        rows, size = sum(one.rows for one in mine), sum(one.row_bytes for one in mine)
+        return MeasuredStream(
+            name, _rate([one.rows for one in mine], span), size / rows if rows else None, mine[-1].live
+        )
+
+    return MeasuredDeployment(
+        streams=tuple(stream(name) for name in query.names),
+        output=_rate([batch.results for batch in batches], span),
+        links=tuple(
+            MeasuredLink(sender, receiver, sent * link.bytes / all_bytes if sent and all_bytes else sent)
+            for (sender, receiver), link in running.links.items()
+        ),
+        bytes=sent,
+        waiting=last.waiting,
+        batches=len(later) - 1,
+        batch_seconds=span / (len(later) - 1) if len(later) > 1 else None,
+        functions=tuple(_function(text, batches) for text in last.predicates),
+    )
+
+
+def deployed_statistics(query: JoinQuery, running: Any) -> Statistics:
+    """What a deployment has measured as statistics, for planning the query again."""
+    seen = measured_deployment(query, running)
+    return Statistics(
+        {
+            stream.name: StreamStatistics(
+                rate=Figure.estimated(stream.rate),
+                row_bytes=ABSENT if stream.row_bytes is None else Figure.estimated(stream.row_bytes),
+            )
+            for stream in seen.streams
+            if stream.rate is not None
+        },
+        **_of_functions(seen.functions),
+        batch_seconds=ABSENT if seen.batch_seconds is None else Figure.estimated(seen.batch_seconds),
     )
 
 
@@ -72,13 +120,17 @@ def observed_statistics(plan: Plan, running: Any) -> Statistics:
                 distinct=_distinct(plan, operator, part.stream, figures.keys),
             )
     batch = ABSENT if seen.batch_seconds is None else Figure.estimated(seen.batch_seconds)
-    asked = [one for operator in seen.operators for one in operator.functions if one.pairs]
-    return Statistics(
-        streams,
-        conditions={one.text: Figure.estimated(max(one.held, 0.5) / one.pairs) for one in asked},
-        batch_seconds=batch,
-        costs={one.text: one.seconds / one.pairs for one in asked},
-    )
+    asked = [one for operator in seen.operators for one in operator.functions]
+    return Statistics(streams, **_of_functions(asked), batch_seconds=batch)
+
+
+def _of_functions(functions: Iterable[MeasuredFunction]) -> dict[str, Any]:
+    """For how many pairs functions hold, and what a pair costs."""
+    asked = [one for one in functions if one.pairs]
+    return {
+        "conditions": {one.text: Figure.estimated(max(one.held, 0.5) / one.pairs) for one in asked},
+        "costs": {one.text: one.seconds / one.pairs for one in asked},
+    }
 
 
 def _distinct(plan: Plan, operator: Operator, stream: int, keys: int | None) -> dict[str, Figure]:
@@ -88,9 +140,42 @@ def _distinct(plan: Plan, operator: Operator, stream: int, keys: int | None) -> 
     return {key_names(plan.query, operator.key, stream)[0]: Figure.estimated(keys)}
 
 
-def _ours(plan: Plan, found: Sequence[BatchMetrics]) -> list[BatchMetrics] | None:
-    """The metrics of this plan's operators, among those of all joins of the query."""
-    wanted = [[plan.input_name(part) for part in operator.inputs] for operator in operators(plan.root)]
+def _history(wanted: list[list[str]], running: Any) -> list[list[BatchMetrics]]:
+    """The metrics of some operators in all batches Spark remembers, by the names of their inputs."""
+    if not hasattr(running, "recentProgress"):
+        raise InvalidPlanning(
+            "this is not a streaming query",
+            f"it is {type(running).__name__}.",
+            "pass what start() or deploy() has returned.",
+        )
+    found = (_ours(wanted, metrics(progress)) for progress in running.recentProgress)
+    return [batch for batch in found if batch is not None]
+
+
+def _with_rows(history: list[list[BatchMetrics]], running: Any) -> list[list[BatchMetrics]]:
+    found = [batch for batch in history if any(s.rows for one in batch for s in one.streams.values())]
+    if len(found) < 2:
+        reported = f"{len(found)} of the last {len(running.recentProgress)} batches had rows of this join"
+        raise InvalidPlanning(
+            "there is nothing measured yet",
+            f"{reported}, with its operators as they are planned here.",
+            "two batches are needed; ask the query that was started, not one planned anew.",
+        )
+    return found
+
+
+def _later(batches: list[list[BatchMetrics]]) -> list[list[BatchMetrics]]:
+    """The later half, when windows had filled; the first of them marks where the time starts."""
+    return batches[(len(batches) - 1) // 2 :]
+
+
+def _rate(amounts: Sequence[int], seconds: float) -> float | None:
+    """Per second; the first batch marks where the time starts, its own rows came before."""
+    return sum(amounts[1:]) / seconds if seconds > 0 else None
+
+
+def _ours(wanted: list[list[str]], found: Sequence[BatchMetrics]) -> list[BatchMetrics] | None:
+    """The metrics of the operators that are meant, among those of all joins of the query."""
     names = [list(one.streams) for one in found]
     places = [start for start in range(len(names)) if names[start : start + len(wanted)] == wanted]
     if len(places) > 1:
@@ -119,8 +204,7 @@ def _operator(
     names = list(last.streams)
 
     def rate(amounts: Sequence[int]) -> float | None:
-        # The first batch marks where the time starts; its own rows came before.
-        return sum(amounts[1:]) / seconds if seconds > 0 else None
+        return _rate(amounts, seconds)
 
     inputs = tuple(
         MeasuredInput(

@@ -190,7 +190,7 @@ class Query:
 
         Args:
             source: Samples of the streams as plain DataFrames by name, all rows of the same time; or a
-                streaming query that runs this join. None takes the streams themselves if they are plain.
+                streaming query or a deployment that runs this join. None takes the streams themselves if they are plain.
 
         Example:
             >>> query = wm.join(orders, payments, on="order_id").analyze()
@@ -202,9 +202,13 @@ class Query:
 
             found = analyzed(self.plan, source)
         else:
-            from watersmeet.spark.observe import observed_statistics
+            from watersmeet.spark.observe import deployed_statistics, observed_statistics
 
-            found = observed_statistics(self.plan, source)
+            found = (
+                deployed_statistics(self.query, source)
+                if _is_deployment(source)
+                else observed_statistics(self.plan, source)
+            )
         return self.plan_with(statistics=found.over(self.planning.statistics))
 
     def explain(self, *, verbose: bool = False, form: str = "text", analyze: Any = None) -> str:
@@ -216,8 +220,8 @@ class Query:
         Args:
             verbose: Also what else was considered, with its cost.
             form: ``"text"``, ``"json"``, or ``"mermaid"`` for a picture.
-            analyze: A streaming query that runs this join, or has run it: what it was seen to do is put
-                beside what was expected.
+            analyze: A streaming query or a deployment that runs this join, or has run it: what it was seen to
+                do is put beside what was expected.
 
         Example:
             >>> known = wm.statistics({"orders": {"rate": 10}, "payments": {"rate": 10}})
@@ -225,16 +229,17 @@ class Query:
             >>> print(query.explain().splitlines()[-1])
               not known: the distinct values of orders.order_id, the distinct values of payments.order_id
         """
-        if analyze is None and sites_of(self.query.streams):
-            return explain_sites(self.site_plan, verbose=verbose, form=form)
+        seen: Any = None
+        deployed = _is_deployment(analyze)
+        if analyze is not None:
+            from watersmeet.spark.observe import measured, measured_deployment
+
+            seen = measured_deployment(self.query, analyze) if deployed else measured(self.plan, analyze)
+        if sites_of(self.query.streams) and (seen is None or deployed):
+            return explain_sites(self.site_plan, seen, verbose=verbose, form=form)
         expected = None
         if not self.planning.statistics.is_empty:
             expected = forecast(self.plan, self.planning.statistics, self.planning.cost_model)
-        seen = None
-        if analyze is not None:
-            from watersmeet.spark.observe import measured
-
-            seen = measured(self.plan, analyze)
         return explain(self.plan, expected, seen, verbose=verbose, form=form)
 
     def to_dataframe(self) -> DataFrame:
@@ -326,3 +331,12 @@ class Query:
 def _changed(planning: Chosen, **given: Any) -> Chosen:
     """With what was given; None stands for what was left out."""
     return replace(planning, **{name: value for name, value in given.items() if value is not None})
+
+
+def _is_deployment(running: Any) -> bool:
+    """Whether it is what `deploy` has returned."""
+    if running is None:
+        return False
+    from watersmeet.spark.sites.deployment import Deployment
+
+    return isinstance(running, Deployment)

@@ -11,7 +11,7 @@ from watersmeet.plan.explain.site_facts import site_explanation
 from watersmeet.plan.explain.site_text import as_site_text
 from watersmeet.plan.explain.text import as_text
 from watersmeet.plan.forecast import Forecast
-from watersmeet.plan.measured import Measured
+from watersmeet.plan.measured import Measured, MeasuredDeployment
 from watersmeet.plan.plan import Plan
 from watersmeet.plan.sites.plan import SitePlan
 
@@ -22,7 +22,7 @@ SITE_FORMS = {"text": as_site_text, "json": as_json, "mermaid": as_site_mermaid}
 def explain(
     plan: Plan,
     forecast: Forecast | None = None,
-    measured: Measured | None = None,
+    measured: Measured | MeasuredDeployment | None = None,
     *,
     verbose: bool = False,
     form: str = "text",
@@ -40,16 +40,23 @@ def explain(
     return FORMS[form](explanation(plan, forecast, measured, verbose=verbose))
 
 
-def explain_sites(plan: SitePlan, *, verbose: bool = False, form: str = "text") -> str:
+def explain_sites(
+    plan: SitePlan,
+    measured: MeasuredDeployment | None = None,
+    *,
+    verbose: bool = False,
+    form: str = "text",
+) -> str:
     """Render a plan between sites.
 
     Args:
         plan: The plan.
+        measured: What it was seen to do.
         verbose: Also what else was considered.
         form: ``"text"``, ``"json"`` or ``"mermaid"``.
     """
     _refuse_unknown(form)
-    return SITE_FORMS[form](site_explanation(plan, verbose=verbose))
+    return SITE_FORMS[form](site_explanation(plan, measured, verbose=verbose))
 
 
 def _refuse_unknown(form: str) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from watersmeet.plan.choice import Choice
 from watersmeet.plan.forecast import Forecast, InputForecast, PathForecast
 from watersmeet.plan.layout import OperatorLayout, Ref, layouts
-from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
+from watersmeet.plan.measured import Measured, MeasuredDeployment, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.plan.sites.columns import ready_conditions
 from watersmeet.query import JoinQuery, RowWindow, Stream, Unbounded
@@ -117,13 +117,15 @@ class Explanation:
     notes: tuple[str, ...]
     expected: Forecast | None
     measured: Measured | None
+    measured_deployment: MeasuredDeployment | None
     verbose: bool
 
 
 def explanation(
-    plan: Plan, forecast: Forecast | None, measured: Measured | None, *, verbose: bool
+    plan: Plan, forecast: Forecast | None, seen: Measured | MeasuredDeployment | None, *, verbose: bool
 ) -> Explanation:
     """Gather the facts."""
+    measured = seen if isinstance(seen, Measured) else None
     query, tree, laid_out = plan.query, operators(plan.root), layouts(plan)
     chosen = {choice.about: choice for choice in plan.choices}
     return Explanation(
@@ -152,6 +154,7 @@ def explanation(
         notes=plan.notes,
         expected=forecast,
         measured=measured,
+        measured_deployment=seen if isinstance(seen, MeasuredDeployment) else None,
         verbose=verbose,
     )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from watersmeet.plan.explain.facts import Explanation, OperatorFacts
 from watersmeet.plan.explain.numbers import number, off_by
+from watersmeet.plan.measured import MeasuredDeployment, MeasuredFunction
 from watersmeet.stats import Figure
 
 # Paths of as many inputs are not reported.
@@ -17,8 +18,45 @@ _Row = tuple[str, Figure | None, float | None]
 def measured_lines(facts: Explanation) -> Iterator[str]:
     """A table of what was expected and what was seen, and how the paths have changed."""
     assert facts.measured is not None
-    yield f"measured over {facts.measured.batches} batches, per second of event time"
-    rows = list(_rows(facts))
+    yield from _table(facts.measured.batches, list(_rows(facts)))
+    for operator in facts.operators:
+        yield from _paths(facts, operator)
+    seen = [operator.measured for operator in facts.operators if operator.measured]
+    yield from _functions([one for operator in seen for one in operator.functions])
+    if facts.measured.hot_keys:
+        yield "hot keys"
+        yield from (f"  {text}" for text in facts.measured.hot_keys)
+
+
+def deployed_lines(
+    seen: MeasuredDeployment, expected: Mapping[tuple[str, str], Figure], results: Figure | None = None
+) -> Iterator[str]:
+    """The same of a join between sites or over slices.
+
+    Args:
+        seen: What was measured.
+        expected: What was to be sent on every link, bytes per second.
+        results: How many results were expected per second.
+    """
+    rows: list[_Row] = []
+    for stream in seen.streams:
+        rows += [
+            (f"{stream.name} rows", None, stream.rate),
+            (f"{stream.name} stored rows", None, stream.state_rows),
+        ]
+    rows.append(("results", results, seen.output))
+    for link in seen.links:
+        name = f"{link.sender} -> {link.receiver} bytes"
+        rows.append((name, expected.get((link.sender, link.receiver)), link.bytes))
+    rows.append(("all bytes sent", sum(expected.values(), Figure.exact(0)) if expected else None, seen.bytes))
+    yield from _table(seen.batches, rows)
+    if seen.waiting:
+        yield f"  {seen.waiting:,} rows wait for others, or for an answer"
+    yield from _functions(seen.functions)
+
+
+def _table(batches: int, rows: Sequence[_Row]) -> Iterator[str]:
+    yield f"measured over {batches} batches, per second of event time"
     width = max((len(name) for name, _, _ in rows), default=0)
     yield f"  {'':<{width}}  {'predicted':>12}  {'measured':>12}"
     for name, predicted, seen in rows:
@@ -26,17 +64,10 @@ def measured_lines(facts: Explanation) -> Iterator[str]:
         after = "?" if seen is None else number(seen)
         off = "" if before == "?" or seen is None or predicted is None else off_by(predicted.number, seen)
         yield f"  {name:<{width}}  {before:>12}  {after:>12}  {off}".rstrip()
-    for operator in facts.operators:
-        yield from _paths(facts, operator)
-    yield from _functions(facts)
-    if facts.measured.hot_keys:
-        yield "hot keys"
-        yield from (f"  {text}" for text in facts.measured.hot_keys)
 
 
-def _functions(facts: Explanation) -> Iterator[str]:
+def _functions(found: Sequence[MeasuredFunction]) -> Iterator[str]:
     """What functions were seen to cost."""
-    found = [one for operator in facts.operators if operator.measured for one in operator.measured.functions]
     if found:
         yield "functions"
     for one in found:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from watersmeet.plan.choice import Choice
 from watersmeet.plan.explain.facts import StreamFacts, stream_facts
+from watersmeet.plan.measured import MeasuredDeployment
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.plan import OneSite, SitePlan, SiteStep
 from watersmeet.stats import ABSENT, Figure
@@ -66,10 +67,13 @@ class SiteExplanation:
     choice: Choice
     notes: tuple[str, ...]
     batch: Figure
+    measured: MeasuredDeployment | None
     verbose: bool
 
 
-def site_explanation(plan: SitePlan, *, verbose: bool) -> SiteExplanation:
+def site_explanation(
+    plan: SitePlan, measured: MeasuredDeployment | None, *, verbose: bool
+) -> SiteExplanation:
     """Gather the facts."""
     used = {word for step in plan.steps for word in step.how.split()}
     return SiteExplanation(
@@ -96,6 +100,7 @@ def site_explanation(plan: SitePlan, *, verbose: bool) -> SiteExplanation:
         choice=plan.choice,
         notes=plan.notes,
         batch=plan.batch,
+        measured=measured,
         verbose=verbose,
     )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from watersmeet.plan.explain.measured import deployed_lines
 from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds
 from watersmeet.plan.explain.site_facts import LinkFacts, SiteExplanation
 from watersmeet.plan.sites.plan import SiteStep
+from watersmeet.stats import Figure
 
 _HEADINGS = {
     "sequences": "arriving rows look into the windows of the others, one after the other",
@@ -50,6 +52,17 @@ def _lines(facts: SiteExplanation) -> Iterator[str]:
         yield from (f"  {note}" for note in facts.notes)
     if facts.verbose:
         yield from _considered(facts)
+    if facts.measured is not None:
+        expected = {(link.sender, link.receiver): link.bytes for link in facts.links}
+        yield from deployed_lines(facts.measured, expected, _results(facts))
+
+
+def _results(facts: SiteExplanation) -> Figure | None:
+    """How many results are expected: those of the last join, or of the last in every sequence."""
+    if facts.method == "sequences":
+        last = {step.group: step.results for step in facts.steps}
+        return sum(last.values(), Figure.exact(0))
+    return facts.steps[-1].results if facts.method == "tree" and facts.steps else None
 
 
 def _sequences(facts: SiteExplanation) -> Iterator[str]:

@@ -13,7 +13,7 @@ from watersmeet.plan.explain.facts import (
     PathFacts,
     ProgressiveFacts,
 )
-from watersmeet.plan.explain.measured import measured_lines
+from watersmeet.plan.explain.measured import deployed_lines, measured_lines
 from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds, size
 from watersmeet.plan.forecast import Forecast
 
@@ -67,6 +67,10 @@ def _lines(facts: Explanation) -> Iterator[str]:
         yield from _considered(facts)
     if facts.measured is not None:
         yield from measured_lines(facts)
+    if facts.measured_deployment is not None:
+        yield from deployed_lines(
+            facts.measured_deployment, {}, None if facts.expected is None else facts.expected.output
+        )
 
 
 def _title(facts: Explanation) -> str:
