@@ -190,7 +190,8 @@ class Query:
 
         Args:
             source: Samples of the streams as plain DataFrames by name, all rows of the same time; or a
-                streaming query or a deployment that runs this join. None takes the streams themselves if they are plain.
+                streaming query or a deployment that runs this join. None takes the streams themselves if they
+                are plain.
 
         Example:
             >>> query = wm.join(orders, payments, on="order_id").analyze()
