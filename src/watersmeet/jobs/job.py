@@ -48,20 +48,19 @@ from typing import Any
 from watersmeet.errors import WatersmeetError
 from watersmeet.jobs.functions import predicates_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
+from watersmeet.jobs.windows import read_window
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.wishes import SiteWishes
-from watersmeet.query import RowWindow, Unbounded, parse_duration
+from watersmeet.query import Window, parse_duration
 from watersmeet.query.function import Function
 from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.network import network as make_network
-from watersmeet.query.window import UNBOUNDED
 from watersmeet.spark.endpoints import Endpoint
 from watersmeet.stats.given import statistics
 
 AVAILABLE_NOW = "available now"
 TO_THE_END = "to the end"
-_UNBOUNDED = "unbounded"
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class StreamSettings:
     source: Endpoint
     schema: str | None
     time: str | None
-    window: str | RowWindow | Unbounded | None
+    window: Window
     lateness: str
     max_future: str | None
     statistics: dict[str, Any]
@@ -105,7 +104,7 @@ class Job:
     @property
     def endless(self) -> bool:
         """Whether streams have no windows."""
-        return any(isinstance(stream.window, Unbounded) for stream in self.streams)
+        return any(stream.window.endless for stream in self.streams)
 
     @property
     def sites(self) -> list[str]:
@@ -148,7 +147,7 @@ def _job(root: Table, path: Path) -> Job:
     sink_table.refuse_others()
     run = root.table("run")
     checkpoint, trigger = run.text("checkpoint"), run.text("trigger")
-    endless = any(isinstance(stream.window, Unbounded) for stream in streams)
+    endless = any(stream.window.endless for stream in streams)
     if trigger == TO_THE_END and not endless:
         run.wrong(f'trigger "{TO_THE_END}" is for streams without windows; say "{AVAILABLE_NOW}"')
     if trigger not in (None, AVAILABLE_NOW, TO_THE_END):
@@ -207,7 +206,7 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
             _endpoint(stream, folder),
             stream.text("schema"),
             stream.text("time"),
-            _window(stream),
+            read_window(stream),
             stream.text("lateness") or "0 seconds",
             stream.text("max_future") or "1 day",
             stream.raw("statistics") or {},
@@ -281,31 +280,13 @@ def _endpoint(table: Table, folder: Path) -> Endpoint:
     return Endpoint(kind or "", None if path is None else _located(path, folder), table.options("options"))
 
 
-def _window(stream: Table) -> str | RowWindow | Unbounded | None:
-    value: Any = stream.raw("window")
-    if value is None:
-        return None
-    if value == _UNBOUNDED:
-        return UNBOUNDED
-    if isinstance(value, str):
-        _duration(stream, "window", value)
-        return value
-    if not isinstance(value, dict):
-        stream.wrong('window must be a duration such as "10 minutes", "unbounded", or { rows = 100 }')
-        return None
-    rows = stream.table("window")
-    count, per_key = rows.number("rows", needed=True), rows.flag("per_key")
-    rows.refuse_others()
-    return None if count is None else RowWindow(count, per_key)
-
-
 def _duration(table: Table, name: str, text: str) -> None:
     try:
         duration = parse_duration(text)
     except ValueError as error:
         table.wrong(f"{name}: {error}")
         return
-    if duration < timedelta(0) or (not duration and name in ("window", "trigger", "tick")):
+    if duration < timedelta(0) or (not duration and name in ("trigger", "tick")):
         table.wrong(f'{name}: "{text}" is not positive')
 
 

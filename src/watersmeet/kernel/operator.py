@@ -21,5 +21,5 @@ def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: C
         layout: The columns of that operator.
         new_id: Names for new runs.
     """
-    kind = WaitingJoin if plan.counted(operator) else MultiwayJoin
+    kind = WaitingJoin if plan.waits(operator) else MultiwayJoin
     return kind.from_plan(plan, operator, layout, new_id)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize.planning import Planning
-from watersmeet.query import Column, RowWindow, Stream, Unbounded, parse_duration
+from watersmeet.query import Column, Stream, parse_duration
 from watersmeet.query.join import On, join_query
 from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
-from watersmeet.query.window import Window
+from watersmeet.query.window import Window, WindowLike, window_of
 from watersmeet.spark.query import Query
 from watersmeet.spark.types import SparkTypes, not_a_key
 from watersmeet.stats import NOTHING_KNOWN, Statistics
@@ -30,7 +30,7 @@ def stream(
     df: DataFrame,
     *,
     time: str,
-    window: str | timedelta | RowWindow | Unbounded | None = None,
+    window: WindowLike = None,
     lateness: str | timedelta = "0 seconds",
     max_future: str | timedelta | None = "1 day",
     site: str | None = None,
@@ -53,7 +53,7 @@ def stream(
     Example:
         >>> orders = wm.stream("orders", orders_df, time="ts", window="10 minutes", lateness="30 seconds")
         >>> orders.window
-        datetime.timedelta(seconds=600)
+        TimeWindow(length=datetime.timedelta(seconds=600))
     """
     if not hasattr(df, "schema") or not hasattr(df, "isStreaming"):
         raise InvalidStream(
@@ -204,8 +204,8 @@ def _only_timestamp(name: str, df: DataFrame) -> str:
 
 
 def _window(stream_name: str, value: Any) -> Window:
-    kinds = (RowWindow, Unbounded)
-    return value if value is None or isinstance(value, kinds) else _duration(stream_name, "window", value)
+    ready = value is None or isinstance(value, Window)
+    return window_of(value if ready else _duration(stream_name, "window", value))
 
 
 def _duration(stream_name: str, what: str, value: Any) -> timedelta:

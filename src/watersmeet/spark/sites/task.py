@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from watersmeet.plan.layout import Ref, result_columns
 from watersmeet.plan.sites.columns import named, source_refs
 from watersmeet.plan.sites.wiring import MJoinSpec, Wiring
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 from watersmeet.query.function import Function
 from watersmeet.spark.labels import label_of
 
@@ -73,7 +73,7 @@ class SiteTask:
 
     def counted(self, stream: int) -> bool:
         """Whether the rows of a stream are counted, those that cannot join too."""
-        return isinstance(self.query.streams[stream].window, RowWindow)
+        return self.query.streams[stream].window.counts_rows
 
     @property
     def functions(self) -> tuple[Function, ...]:
