@@ -1,4 +1,4 @@
-"""The window of a stream as files say it: a length of time, a word, or a table with the settings of a kind."""
+"""The window of a stream as files say it: a length of time, a word, or a table of settings."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from watersmeet.plan.choice import Choice
 from watersmeet.plan.progressive import Bounded
 from watersmeet.query import JoinQuery
 from watersmeet.query.near import Near
+from watersmeet.query.window import OwnEnds
 
 if TYPE_CHECKING:
     from watersmeet.plan.sites.sliced import Sliced
@@ -182,6 +183,10 @@ class Plan:
         """How long a row of an input can wait for partners, microseconds."""
         reaches = [self.query.reaches[stream] for stream in part.streams]
         return min((reach for reach in reaches if reach is not None), default=FOREVER_US)
+
+    def own_ends(self, part: Source | Operator) -> OwnEnds | None:
+        """How rows of an input get their ends; None where its reach says it, or the rows do as results."""
+        return self.query.own_ends(part.stream) if isinstance(part, Source) else None
 
     def counted(self, operator: Operator) -> tuple[int, ...]:
         """The streams below an operator whose rows live until others have come after them."""

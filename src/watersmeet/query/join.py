@@ -22,6 +22,7 @@ from watersmeet.query.predicate import (
 from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
+from watersmeet.query.window import OwnEnds
 
 On = Names | Function | Sequence[str | Function] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -60,6 +61,10 @@ class JoinQuery:
     def names(self) -> tuple[str, ...]:
         """Stream names in order."""
         return tuple(stream.name for stream in self.streams)
+
+    def own_ends(self, stream: int) -> OwnEnds | None:
+        """How the rows of a stream get their ends; None where all live as long as its reach."""
+        return self.streams[stream].window.own_ends(self.reaches[stream])
 
 
 def join_query(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
 
+import numpy as np
+
 from watersmeet.errors import InvalidStream
 from watersmeet.query.duration import describe_duration, parse_duration, to_us
 
@@ -73,6 +75,10 @@ class Window:
     def ends(self, times: Any) -> Any:
         """Until when rows of these times live, where they bring their own ends (int64 microseconds)."""
         raise NotImplementedError
+
+    def own_ends(self, reach: int | None) -> OwnEnds | None:
+        """How the rows of a stream get their ends; None where all live as long as their reach."""
+        return OwnEnds(self, reach) if self.rows_bring_ends else None
 
     def mean_life_us(self, reach: int) -> float:
         """How long a row lives on average, microseconds."""
@@ -208,6 +214,24 @@ class FromConditions(Window):
     def __str__(self) -> str:
         """There is nothing to say."""
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEnds:
+    """Until when each row of a stream lives, where rows live differently long.
+
+    Attributes:
+        window: Their window.
+        reach: How long they live at most, microseconds; None where nothing else limits them.
+    """
+
+    window: Window
+    reach: int | None
+
+    def of(self, times: Any) -> Any:
+        """The ends of rows of these times (int64 microseconds)."""
+        ends = self.window.ends(times)
+        return ends if self.reach is None else np.minimum(ends, times + self.reach)
 
 
 KINDS: tuple[type[Window], ...] = (TimeWindow, RowWindow, Unbounded, FromConditions)

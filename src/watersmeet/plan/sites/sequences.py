@@ -89,7 +89,8 @@ class Building:
     def __post_init__(self) -> None:
         """Add sources and windows."""
         for stream, site in enumerate(self.sites):
-            source = self.wires.add(MergeSpec(f"source {self.query.names[stream]}", site, stream))
+            ends = self.query.own_ends(stream)
+            source = self.wires.add(MergeSpec(f"source {self.query.names[stream]}", site, stream, ends=ends))
             self.sources.append(source)
             self.window(f"window {self.query.names[stream]}", site, source, stream)
 

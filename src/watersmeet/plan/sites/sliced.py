@@ -77,7 +77,8 @@ class Sliced:
         reach, count = query.reaches[stream], query.streams[stream].window.most_rows
         sources = []
         for place, node in enumerate(self.nodes):
-            source = wires.add(MergeSpec(f"source {query.names[stream]} {node}", node, stream))
+            ends = query.own_ends(stream)
+            source = wires.add(MergeSpec(f"source {query.names[stream]} {node}", node, stream, ends=ends))
             sources.append(source)
             if place < self.lengths[stream]:
                 share = Share(place, self.lengths[stream])
