@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from watersmeet.jobs.settings import Table
-from watersmeet.query.duration import parse_duration
-from watersmeet.query.window import FROM_CONDITIONS, KINDS, TimeWindow, Window
+from watersmeet.query import Window, parse_duration
+from watersmeet.query.window import FROM_CONDITIONS, KINDS, TimeWindow
 
 _WORDS: dict[str, Any] = {kind.keyword: kind for kind in KINDS if kind.keyword and not kind.settings}
 _TABLES: dict[str, Any] = {kind.keyword: kind for kind in KINDS if kind.settings}

@@ -32,7 +32,7 @@ from watersmeet.kernel.slicing import Slicing
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
-from watersmeet.query.window import OwnEnds
+from watersmeet.query.window_kind import OwnEnds
 
 _NO_WATERMARK = -(1 << 62)
 

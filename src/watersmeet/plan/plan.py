@@ -10,7 +10,7 @@ from watersmeet.plan.choice import Choice
 from watersmeet.plan.progressive import Bounded
 from watersmeet.query import JoinQuery
 from watersmeet.query.near import Near
-from watersmeet.query.window import OwnEnds
+from watersmeet.query.window_kind import OwnEnds
 
 if TYPE_CHECKING:
     from watersmeet.plan.sites.sliced import Sliced

@@ -22,7 +22,7 @@ from watersmeet.query.predicate import (
 from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
-from watersmeet.query.window import OwnEnds
+from watersmeet.query.window_kind import OwnEnds
 
 On = Names | Function | Sequence[str | Function] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

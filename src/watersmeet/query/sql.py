@@ -21,7 +21,8 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from watersmeet.errors import InvalidQuery
 from watersmeet.query.duration import parse_duration
 from watersmeet.query.syntax import depths, point_at, without_comments
-from watersmeet.query.window import KINDS, Window
+from watersmeet.query.window import KINDS
+from watersmeet.query.window_kind import Window
 
 # What may stand in brackets.
 _WINDOWS = {kind.keyword.upper(): kind for kind in KINDS if kind.in_sql}

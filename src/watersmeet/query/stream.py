@@ -9,7 +9,8 @@ from typing import Any
 
 from watersmeet.errors import InvalidStream, choices
 from watersmeet.query.duration import describe_duration, to_us
-from watersmeet.query.window import FROM_CONDITIONS, Window, window_of
+from watersmeet.query.window import FROM_CONDITIONS, window_of
+from watersmeet.query.window_kind import Window
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")

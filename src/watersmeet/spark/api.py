@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize.planning import Planning
-from watersmeet.query import Column, Stream, parse_duration
+from watersmeet.query import Column, Stream, Window, parse_duration
 from watersmeet.query.join import On, join_query
 from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
-from watersmeet.query.window import Window, WindowLike, window_of
+from watersmeet.query.window import WindowLike, window_of
 from watersmeet.spark.query import Query
 from watersmeet.spark.types import SparkTypes, not_a_key
 from watersmeet.stats import NOTHING_KNOWN, Statistics

@@ -15,7 +15,7 @@ import pyarrow as pa
 from watersmeet.kernel.sites.held import Held
 from watersmeet.kernel.sites.packet import END, ENDS, START, TIME, USABLE, Packet, chosen, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.query.window import OwnEnds
+from watersmeet.query.window_kind import OwnEnds
 
 
 class Merge:

@@ -16,7 +16,7 @@ from typing import Any
 from watersmeet.plan.plan import Operator, Plan
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.step import Step
-from watersmeet.query.window import OwnEnds
+from watersmeet.query.window_kind import OwnEnds
 
 # Where an edge ends whose packets are results of the join.
 RESULTS = ""
