@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from watersmeet.errors import InvalidStream
 from watersmeet.query.duration import describe_duration, parse_duration, to_us
@@ -100,6 +100,57 @@ class RowWindow(Window):
 
 
 @dataclass(frozen=True, slots=True)
+class TumblingWindow(Window):
+    """Time is cut into slots of one size, counted from 1970-01-01 UTC; a row is alive to the end of its slot.
+
+    slots   |---------|---------|---------|
+    rows       |=====| |=======|     |===|
+    """
+
+    size: timedelta
+
+    keyword: ClassVar[str] = "tumbling"
+    in_sql: ClassVar[str] = "for example [TUMBLING 10 MINUTES]"
+    settings: ClassVar[Mapping[str, type]] = {"tumbling": timedelta}
+    rows_bring_ends: ClassVar[bool] = True
+
+    @classmethod
+    def from_sql(cls, text: str) -> TumblingWindow:
+        """Read a size."""
+        return cls(parse_duration(text))
+
+    @property
+    def longest_us(self) -> int:
+        """That of a row at the beginning of a slot."""
+        return to_us(self.size) - 1
+
+    def ends(self, times: Any) -> Any:
+        """The last instant of each row's slot."""
+        size = to_us(self.size)
+        return (times // size + 1) * size - 1
+
+    def mean_life_us(self, reach: int) -> float:
+        """Rows come anywhere in a slot; the later half of a slot has less than half of it left."""
+        return reach - reach**2 / (2 * to_us(self.size))
+
+    def explained(self, time: str, reach: int | None) -> str:
+        """Until when, and how long at most where conditions say so."""
+        slot = f"alive from {time} to the end of its slot of {describe_duration(self.size)}"
+        if reach is None or reach == self.longest_us:
+            return slot
+        most = describe_duration(timedelta(microseconds=reach))
+        return f"{slot}, at most {most} from the conditions on time"
+
+    def refuse_unusable(self, stream: str) -> None:
+        """Refuse slots of no time."""
+        refuse_not_positive(stream, self.size, 'wm.tumbling("10 minutes")')
+
+    def __str__(self) -> str:
+        """As people say it."""
+        return f"tumbling {describe_duration(self.size)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Unbounded(Window):
     """A row waits for ever: everything meets everything of the other stream that has its key."""
 
@@ -122,7 +173,7 @@ class FromConditions(Window):
         return ""
 
 
-KINDS: tuple[type[Window], ...] = (TimeWindow, RowWindow, Unbounded, FromConditions)
+KINDS: tuple[type[Window], ...] = (TimeWindow, RowWindow, TumblingWindow, Unbounded, FromConditions)
 
 UNBOUNDED = Unbounded()
 FROM_CONDITIONS = FromConditions()
@@ -153,6 +204,27 @@ def rows(count: int, *, per_key: bool = False) -> RowWindow:
     RowWindow(count=1000, per_key=False)
     """
     return RowWindow(count, per_key)
+
+
+def tumbling(size: str | timedelta) -> TumblingWindow:
+    """A window that ends with its slot of time: of streams with slots of one size, the rows of a slot meet.
+
+    Slots are counted from 1970-01-01 00:00 UTC.
+
+    Args:
+        size: How long a slot is, for example ``"10 minutes"``.
+
+    >>> print(tumbling("10 minutes"))
+    tumbling 10 min
+    """
+    try:
+        return TumblingWindow(parse_duration(size))
+    except ValueError as error:
+        raise InvalidStream(
+            "the size of a tumbling window is not a duration",
+            f"{error}.",
+            'write a number and a unit, for example wm.tumbling("10 minutes").',
+        ) from None
 
 
 def refuse_not_positive(stream: str, length: timedelta, example: str) -> None:
