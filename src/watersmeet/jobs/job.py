@@ -5,7 +5,7 @@ format = "json"                       any format Spark reads as a stream
 path = "orders"                       relative to the job file
 schema = "id BIGINT, ts TIMESTAMP"
 time = "ts"
-window = "10 minutes"                 or { rows = 100, per_key = true }, or "unbounded"
+window = "10 minutes"                 or another of `query.window`, such as { rows = 100, per_key = true }
 lateness = "30 seconds"
 site = "tokyo"                        where its rows arrive, if streams arrive at different places
 statistics = { rate = 100, distinct = 5000 }   what is known about it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from watersmeet.errors import choices
 from watersmeet.jobs.settings import Table
 from watersmeet.query import Window, parse_duration
 from watersmeet.query.window import FROM_CONDITIONS, KINDS, TimeWindow
@@ -22,8 +23,8 @@ def read_window(stream: Table) -> Window:
     elif isinstance(value, dict):
         found = _from_table(stream.table("window"), value)
     elif value is not None:
-        words = " or ".join(f'"{word}"' for word in _WORDS)
-        stream.wrong(f'window must be a duration such as "10 minutes", {words}, or {{ rows = 100 }}')
+        others = [*(f'"{word}"' for word in _WORDS), *(f"{{ {name} = ... }}" for name in _TABLES)]
+        stream.wrong(f'window must be a duration such as "10 minutes", or {choices(others)}')
     return FROM_CONDITIONS if found is None else found
 
 

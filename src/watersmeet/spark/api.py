@@ -42,8 +42,9 @@ def stream(
         df: The rows, streaming or plain.
         time: The column with the event time, a timestamp.
         window: How long a row waits for partners, for example ``"10 minutes"``; both ends count. A number of
-            rows is written ``wm.rows(1000)``, and ``wm.UNBOUNDED`` waits for ever. It may be left out where
-            conditions on time say how far apart the rows of a result can be.
+            rows is written ``wm.rows(1000)``, slots of time ``wm.tumbling("10 minutes")``, and
+            ``wm.UNBOUNDED`` waits for ever. It may be left out where conditions on time say how far apart
+            the rows of a result can be.
         lateness: How far behind the newest row of this stream a row may arrive and still be joined.
         max_future: Rows dated further ahead of the clock than this are set aside and counted, because one
             of them would move the watermark past everything; None trusts every timestamp.
@@ -135,8 +136,8 @@ def sql(
 ) -> Query:
     """Join streams with a query in SQL.
 
-    A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]`` or ``[ROWS 1000]`` or
-    ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and ``[TIME ts]`` for the event-time
+    A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]``, ``[TUMBLING 1 HOUR]``,
+    ``[ROWS 1000]`` or ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and ``[TIME ts]`` for the event-time
     column, which may be left out where there is only one timestamp. ``SELECT *`` returns one struct per
     stream.
 
