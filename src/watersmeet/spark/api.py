@@ -137,9 +137,9 @@ def sql(
     """Join streams with a query in SQL.
 
     A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]``, ``[TUMBLING 1 HOUR]``,
-    ``[ROWS 1000]`` or ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and ``[TIME ts]`` for the event-time
-    column, which may be left out where there is only one timestamp. ``SELECT *`` returns one struct per
-    stream.
+    ``[ROWS 1000]`` or ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and
+    ``[TIME ts]`` for the event-time column, which may be left out where there is only one timestamp.
+    ``SELECT *`` returns one struct per stream.
 
     Args:
         text: The query.
