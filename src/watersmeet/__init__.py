@@ -10,7 +10,7 @@ Example:
 from watersmeet.errors import WatersmeetError
 from watersmeet.query.function import predicate
 from watersmeet.query.network import Network, network
-from watersmeet.query.window import UNBOUNDED, rows
+from watersmeet.query.window import UNBOUNDED, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.host.metrics import metrics
 from watersmeet.spark.query import Query
@@ -38,4 +38,5 @@ __all__ = [
     "sql",
     "statistics",
     "stream",
+    "tumbling",
 ]

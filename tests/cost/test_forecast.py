@@ -21,7 +21,7 @@ from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import Window
+from watersmeet.query.window import WindowLike
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics
 
@@ -35,7 +35,7 @@ FIGURES = {
 def planned(
     known: Statistics,
     on: str = "k",
-    window: Window = timedelta(seconds=12),
+    window: WindowLike = timedelta(seconds=12),
     lateness: int = 6,
     **given: Any,
 ) -> tuple[Plan, Forecast]:

@@ -20,12 +20,12 @@ from watersmeet.cost.traffic import Feed, one_attribute
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import Window
+from watersmeet.query.window import WindowLike
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics
 
 
-def query_of(windows: Sequence[Window], on: list[str]) -> JoinQuery:
+def query_of(windows: Sequence[WindowLike], on: list[str]) -> JoinQuery:
     columns = tuple(Column(name, "bigint") for name in ("k", "x", "y", "v"))
     streams = [
         Stream(f"s{i}", (Column("ts", "timestamp"), *columns), "ts", window)
@@ -34,7 +34,7 @@ def query_of(windows: Sequence[Window], on: list[str]) -> JoinQuery:
     return join_query(streams, on, None, "inner", ColumnsOnly())
 
 
-def seconds(*lengths: float) -> list[Window]:
+def seconds(*lengths: float) -> list[WindowLike]:
     return [timedelta(seconds=length) for length in lengths]
 
 
@@ -120,7 +120,7 @@ def test_three_skewed_streams_meet_more_often_than_their_pairs_tell() -> None:
 
 def test_windows_of_rows() -> None:
     figures = {"rate": 3, "distinct": 40}
-    windows: list[Window] = [RowWindow(100), RowWindow(2, per_key=True), timedelta(seconds=10)]
+    windows: list[WindowLike] = [RowWindow(100), RowWindow(2, per_key=True), timedelta(seconds=10)]
     sizes = Sizes(query_of(windows, ["k"]), statistics({f"s{i}": figures for i in range(3)}))
     assert [sizes.alive(i).number for i in range(3)] == [100, 80, 30]
 

@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 
 from oracles import reference
 from oracles.graph import Condition, Event, Events, LastRows
+from oracles.reference import Slots
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.function import Function, predicate
+from watersmeet.query.window import TumblingWindow, WindowLike
 
 SHAPES = ("chain", "star", "cycle", "clique")
 # The second is what time is made of in these tests: Spark's watermark has steps of a millisecond.
 SECOND = 1_000_000
-# Far enough from zero for Spark's watermark, which starts there.
+# Far enough from zero for Spark's watermark, which starts there; slots of 2, 5 and 8 seconds begin there too.
 START = 1_700_000_000 * SECOND
 
 
@@ -26,7 +28,7 @@ START = 1_700_000_000 * SECOND
 class GraphQuery:
     """A query over streams s0, s1, ...; windows and times in seconds."""
 
-    windows: tuple[int | LastRows | None, ...]
+    windows: tuple[int | LastRows | Slots | None, ...]
     conditions: tuple[Condition, ...]
 
     @property
@@ -43,8 +45,10 @@ class GraphQuery:
         ]
 
 
-def window_of(window: int | LastRows | None) -> timedelta | RowWindow | None:
+def window_of(window: int | LastRows | Slots | None) -> WindowLike:
     """The window as the product takes it."""
+    if isinstance(window, Slots):
+        return TumblingWindow(timedelta(seconds=window.size))
     if isinstance(window, LastRows):
         return RowWindow(window.count, per_key=window.per is not None)
     return None if window is None else timedelta(seconds=window)
@@ -60,8 +64,13 @@ def edges(shape: str, streams: int) -> list[tuple[int, int]]:
     return [*chain, (streams - 1, 0)] if shape == "cycle" else chain
 
 
-def random_query(random: Random, shape: str, streams: int, functions: float = 0.0) -> GraphQuery:
-    """A query over a graph of this shape, each link of a random kind; some of them, by chance, a function."""
+def random_query(
+    random: Random, shape: str, streams: int, functions: float = 0.0, tumbling: float = 0.0
+) -> GraphQuery:
+    """A query over a graph of this shape, each link of a random kind.
+
+    By chance, some of the links are functions, and some of the windows tumble.
+    """
     shared = random.random() < 0.2  # one column everywhere, so that operators merge
     conditions = []
     for i, j in edges(shape, streams):
@@ -73,11 +82,14 @@ def random_query(random: Random, shape: str, streams: int, functions: float = 0.
         conditions.append(equality(i, "x", j, "x") if same else kind(random, i, j))
     if random.random() < 0.3:
         conditions.append(not_after_all_others(random.randrange(streams), streams))
-    windows: list[int | None] = [random.choice([2, 5, 9]) for _ in range(streams)]
+    windows: list[int | Slots | None] = [random.choice([2, 5, 9]) for _ in range(streams)]
     if random.random() < 0.5:
         # Bands along a path through all streams bound every window, so any may be left out.
         conditions += [_random_band(random, i, i + 1) for i in range(streams - 1)]
         windows = [window if random.random() < 0.4 else None for window in windows]
+    if tumbling:
+        slots = [Slots(random.choice([2, 5, 8])) for _ in windows]
+        windows = [s if random.random() < tumbling else w for s, w in zip(slots, windows, strict=True)]
     return GraphQuery(tuple(windows), tuple(conditions))
 
 

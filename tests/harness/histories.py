@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from oracles import reference
-from oracles.reference import Row, Table
+from oracles.reference import Row, Slots, Table
 
 # Rows per stream: enough for several batches, few enough that nested loops stay fast on one hot key.
 _MOST_ROWS = {2: 24, 3: 14, 4: 9, 5: 6, 6: 5}
@@ -34,7 +34,7 @@ KEYS = {
 class History:
     """What arrives: `batches[b][s]` are the rows of stream s in batch b, run under `watermarks[b]`."""
 
-    windows: tuple[int, ...]
+    windows: tuple[int | Slots, ...]
     batches: list[list[list[Row]]]
     watermarks: list[int | None]
 

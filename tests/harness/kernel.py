@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from harness.histories import History
-from oracles.reference import Result, Row
+from oracles.reference import Result, Row, Slots
 from watersmeet.kernel import search
 from watersmeet.kernel.blob import from_blob, to_blob
 from watersmeet.kernel.join import MultiwayJoin
@@ -24,21 +24,26 @@ from watersmeet.kernel.run import Rows
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan, ProbePath
 from watersmeet.plan.layout import layouts
-from watersmeet.query import Column, Stream
+from watersmeet.query import Column, Stream, Window
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
+from watersmeet.query.window import TimeWindow, TumblingWindow
 
 KEPT = pa.schema([("value", pa.int64())])
 
 
-def plan_for(windows: Sequence[int]) -> Plan:
+def plan_for(windows: Sequence[int | Slots]) -> Plan:
     """A plan for streams s0, s1, ... with these windows in microseconds."""
     columns = (Column("k", "bigint"), Column("ts", "timestamp"), Column("value", "bigint"))
-    streams = [
-        Stream(f"s{i}", columns, "ts", timedelta(microseconds=window)) for i, window in enumerate(windows)
-    ]
+    streams = [Stream(f"s{i}", columns, "ts", _window(window)) for i, window in enumerate(windows)]
     kept = [f"{stream.name}.value" for stream in streams]
     return choose_plan(join_query(streams, "k", kept, "inner", ColumnsOnly()))
+
+
+def _window(window: int | Slots) -> Window:
+    if isinstance(window, Slots):
+        return TumblingWindow(timedelta(microseconds=window.size))
+    return TimeWindow(timedelta(microseconds=window))
 
 
 def join_for(plan: Plan) -> MultiwayJoin:
@@ -69,7 +74,7 @@ class Kernel:
 
     def __init__(
         self,
-        windows: Sequence[int],
+        windows: Sequence[int | Slots],
         *,
         paths: Sequence[ProbePath] | None = None,
         hashed: Callable[[Any], Any] | None = None,

@@ -17,6 +17,7 @@ from harness.programs import environment
 from watersmeet.jobs.job import read_job
 from watersmeet.jobs.settings import InvalidJob
 from watersmeet.query import RowWindow
+from watersmeet.query.window import tumbling, window_of
 
 GOOD = """
 [streams.orders]
@@ -62,13 +63,19 @@ def read(tmp_path: Path, text: str) -> object:
     return read_job(tmp_path / "job.toml")
 
 
+def test_a_window_may_tumble(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(GOOD.replace('"10 minutes"', '{ tumbling = "10 minutes" }'))
+    assert read_job(tmp_path / "job.toml").streams[0].window == tumbling("10 minutes")
+
+
 def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(GOOD)
     job = read_job(tmp_path / "job.toml")
     orders, clicks = job.streams
     assert orders.source.path == str(tmp_path / "in/orders")
     assert orders.source.options == {"maxFilesPerTrigger": "1", "multiLine": "true"}
-    assert (orders.window, orders.lateness, orders.max_future) == ("10 minutes", "30 seconds", "1 day")
+    assert orders.window == window_of("10 minutes")
+    assert (orders.lateness, orders.max_future) == ("30 seconds", "1 day")
     assert (clicks.window, clicks.max_future, clicks.source.path) == (
         RowWindow(100, per_key=True),
         "none",
@@ -92,6 +99,11 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
         ("per_key", "perkey", '[streams.clicks.window] unknown setting "perkey"; did you mean "per_key"?'),
         ("per_key = true", 'per_key = "yes"', "[streams.clicks.window] per_key must be true or false"),
         ('"10 minutes"', '"-10 minutes"', '[streams.orders] window: "-10 minutes" is not positive'),
+        (
+            '"10 minutes"',
+            '{ tumbling = "0 s" }',
+            '[streams.orders.window] tumbling: "0 s" is not positive',
+        ),
         ('"10 seconds"', '"-5 seconds"', '[run] trigger: "-5 seconds" is not positive'),
         ('"s3://bucket/checkpoint"', '""', '[run] "checkpoint" is missing'),
         ('"30 seconds"', "true", "[streams.orders] lateness must be a text, not true or false"),

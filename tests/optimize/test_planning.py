@@ -20,14 +20,14 @@ from watersmeet.plan.explain import explain
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import Window
+from watersmeet.query.window import WindowLike
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics
 
 COLUMNS = (Column("ts", "timestamp"), *(Column(name, "bigint") for name in ("k", "x", "y", "v")))
 
 
-def query_of(on: list[str], **windows: float | Window) -> JoinQuery:
+def query_of(on: list[str], **windows: float | WindowLike) -> JoinQuery:
     streams = [
         Stream(name, COLUMNS, "ts", timedelta(seconds=w) if isinstance(w, int | float) else w)
         for name, w in windows.items()

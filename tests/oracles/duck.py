@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from oracles.reference import Result, Table
+from oracles.reference import Result, Slots, Table
 
 
 def join(tables: Sequence[Table]) -> list[Result]:
@@ -28,10 +28,21 @@ def _sql(names: Sequence[str], tables: Sequence[Table], key_columns: int) -> str
     first = names[0]
     values = ", ".join(f"{name}.value" for name in names)
     starts = ", ".join(f"{name}.ts" for name in names)
-    ends = ", ".join(f"{name}.ts + {table.window}" for name, table in zip(names, tables, strict=True))
+    ends = ", ".join(_end(name, table) for name, table in zip(names, tables, strict=True))
     equal_keys = [f"{first}.k{i} = {name}.k{i}" for name in names[1:] for i in range(key_columns)]
     condition = " AND ".join([*equal_keys, f"greatest({starts}) <= least({ends})"])
     return f"SELECT {values}, greatest({starts}) FROM {', '.join(names)} WHERE {condition}"  # noqa: S608
+
+
+def slot(time: str, size: int) -> str:
+    """The number of the slot a time lies in; it is rounded down first, also before zero."""
+    return f"(({time}) - ((({time}) % {size}) + {size}) % {size}) // {size}"
+
+
+def _end(name: str, table: Table) -> str:
+    if isinstance(table.window, Slots):
+        return f"({slot(f'{name}.ts', table.window.size)} + 1) * {table.window.size} - 1"
+    return f"{name}.ts + {table.window}"
 
 
 def _arrow(table: Table, example: tuple[Any, ...]) -> pa.Table:

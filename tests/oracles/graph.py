@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from oracles.reference import Result
+from oracles.duck import slot
+from oracles.reference import Result, Slots
 
 COLUMNS = ("x", "y", "z", "v")
 
@@ -44,7 +45,7 @@ class LastRows(NamedTuple):
 class Events(NamedTuple):
     """The rows of one stream; without a window only the conditions limit how long they live."""
 
-    window: int | LastRows | None
+    window: int | LastRows | Slots | None
     rows: Sequence[Event]
 
     def alive(self, row: Event, time: int) -> bool:
@@ -53,6 +54,8 @@ class Events(NamedTuple):
             per = self.window.per
             alike = [r for r in self.rows if per is None or getattr(r, per) == getattr(row, per)]
             return sum(row.ts < other.ts <= time for other in alike) < self.window.count
+        if isinstance(self.window, Slots):
+            return time // self.window.size == row.ts // self.window.size
         return self.window is None or time <= row.ts + self.window
 
 
@@ -80,6 +83,9 @@ def duck_join(streams: Sequence[Events], conditions: Sequence[Condition]) -> lis
             later = f"o.ts > {name}.ts AND o.ts <= greatest({times}){same}"
             counted = f"SELECT count(*) FROM {name} o WHERE {later}"  # noqa: S608
             alive.append(f"({counted}) < {stream.window.count}")
+        elif isinstance(stream.window, Slots):
+            own, last = slot(f"{name}.ts", stream.window.size), slot(f"greatest({times})", stream.window.size)
+            alive.append(f"{own} = {last}")
         elif stream.window is not None:
             alive.append(f"greatest({times}) <= {name}.ts + {stream.window}")
     where = " AND ".join([*(f"({condition.duck})" for condition in conditions), *alive, "true"])

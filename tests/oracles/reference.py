@@ -1,6 +1,6 @@
 """The join as its definition reads: nested loops over plain tables, to be checked by eye.
 
-alive(row)  =  [ts, ts + window of its table], both ends included
+alive(row)  =  [ts, ts + window of its table], both ends included, or to the end of its slot
 result      =  one row of every table, equal keys, an instant at which all of them are alive
 """
 
@@ -18,11 +18,26 @@ class Row(NamedTuple):
     value: int
 
 
+class Slots(NamedTuple):
+    """A tumbling window: time is cut into slots of this size, counted from zero."""
+
+    size: int
+
+
 class Table(NamedTuple):
     """The rows of one stream, in any order, and how long each of them lives."""
 
-    window: int
+    window: int | Slots
     rows: Sequence[Row]
+
+    def end(self, row: Row) -> int:
+        """The last instant at which a row is alive."""
+        if isinstance(self.window, Slots):
+            following = row.ts + 1
+            while following % self.window.size:
+                following += 1
+            return following - 1
+        return row.ts + self.window
 
 
 Result = tuple[int, ...]
@@ -37,7 +52,7 @@ def join(tables: Sequence[Table]) -> list[Result]:
         rows_of_key = [[row for row in table.rows if row.key == key] for table in tables]
         for combination in product(*rows_of_key):
             last_start = max(row.ts for row in combination)
-            first_end = min(row.ts + table.window for row, table in zip(combination, tables, strict=True))
+            first_end = min(table.end(row) for row, table in zip(combination, tables, strict=True))
             if last_start <= first_end:
                 results.append((*(row.value for row in combination), last_start))
     return results

@@ -18,7 +18,7 @@ from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.function import predicate
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import UNBOUNDED, Window
+from watersmeet.query.window import UNBOUNDED, WindowLike
 from watersmeet.stats.given import statistics
 
 MINUTE = timedelta(minutes=1)
@@ -34,7 +34,7 @@ COLUMNS = tuple(
 )
 
 
-def explained(windows: dict[str, Window], on: list[Any], select: list[str]) -> str:
+def explained(windows: dict[str, WindowLike], on: list[Any], select: list[str]) -> str:
     streams = [Stream(name, COLUMNS, "ts", window) for name, window in windows.items()]
     return explain(choose_plan(join_query(streams, on, select, "inner", ColumnsOnly()), buckets=4))
 
@@ -45,7 +45,7 @@ def alike(left: Any, right: Any) -> Any:
 
 ALIKE = predicate(alike, "a.s", "b.s", name="eq", cost="50 us", selectivity=0.01)
 
-PLANS: dict[str, tuple[dict[str, Window], list[Any], list[str], str]] = {
+PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
     "functions, a band and a key": (
         {"a": MINUTE, "b": MINUTE, "c": MINUTE, "d": MINUTE},
         [ALIKE, "abs(a.v - b.v) < 3", predicate(alike, "b.s", "c.s", name="eq"), "c.x = d.x"],

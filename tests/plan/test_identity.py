@@ -16,7 +16,7 @@ from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import Window
+from watersmeet.query.window import WindowLike
 
 PAYMENTS = {"id": "bigint", "ts": "timestamp", "method": "string"}
 
@@ -110,7 +110,7 @@ def test_state_of_another_format_is_refused() -> None:
     assert "format" in difference(json.dumps(newer), query_identity())
 
 
-def graph_identity(*on: str, first: Window = timedelta(minutes=1)) -> str:
+def graph_identity(*on: str, first: WindowLike = timedelta(minutes=1)) -> str:
     """Of the last operator of a tree over streams a, b, c."""
     columns = (Column("ts", "timestamp"), Column("x", "int"), Column("y", "int"), Column("z", "int"))
     windows = {"a": first, "b": timedelta(minutes=1), "c": timedelta(minutes=1)}
@@ -132,7 +132,7 @@ def test_conditions_that_stored_rows_had_to_fulfil_cannot_change() -> None:
 
 
 @pytest.mark.parametrize("other", [RowWindow(2), RowWindow(1, per_key=True), None])
-def test_a_window_of_rows_is_remembered_also_where_conditions_bound_the_stream(other: Window) -> None:
+def test_a_window_of_rows_is_remembered_also_where_conditions_bound_the_stream(other: WindowLike) -> None:
     on = ("a.x = b.x", "b.x = c.x", "b.ts BETWEEN a.ts AND a.ts + INTERVAL 5 SECONDS", "c.ts <= a.ts")
     reason = difference(graph_identity(*on, first=RowWindow(1)), graph_identity(*on, first=other))
     assert 'the window of stream "a" was last 1 rows, 5000000 us' in reason

@@ -3,7 +3,6 @@
 Would catch: a clause that is silently ignored, a window given to the wrong stream, an error without a place.
 """
 
-from datetime import timedelta
 from textwrap import dedent
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from watersmeet.errors import InvalidQuery
 from watersmeet.query import RowWindow
 from watersmeet.query.sql import SqlItem, read_sql
+from watersmeet.query.window import window_of
 
 
 def test_every_part_is_found() -> None:
@@ -28,13 +28,13 @@ def test_every_part_is_found() -> None:
         SqlItem("result_time", None),
     )
     orders, clicks, odd = query.streams
-    assert (orders.source, orders.name, orders.window) == ("orders", "o", timedelta(minutes=10))
+    assert (orders.source, orders.name, orders.window) == ("orders", "o", window_of("10 minutes"))
     assert (clicks.name, clicks.window, clicks.lateness) == ("c", RowWindow(1000, per_key=True), "30 SECONDS")
     assert (odd.source, odd.name, odd.time, odd.window) == (
         "odd name",
         "n",
         "happened",
-        timedelta(minutes=90),
+        window_of("90 minutes"),
     )
     assert query.conditions == (
         "o.id = c.id AND c.ts BETWEEN o.ts AND o.ts + INTERVAL 5 SECONDS OR n.x IN (1, 2)",

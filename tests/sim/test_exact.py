@@ -41,7 +41,8 @@ ROUNDS = 20
 def check(random: Random, method: str, streams: int, choices: tuple[Algorithm, ...] = ALGORITHMS) -> None:
     """One random query, plan, network and history."""
     functions = 0.5 if "sliced" in method else 0.1
-    query = random_query(random, random.choice(SHAPES), streams, functions)
+    tumbling = 0.7 if "tumbling" in method else 0.0
+    query = random_query(random, random.choice(SHAPES), streams, functions, tumbling)
     if "row windows" in method:
         windows = tuple(
             LastRows(random.choice([1, 2, 4])) if random.random() < 0.6 else w for w in query.windows
@@ -53,11 +54,11 @@ def check(random: Random, method: str, streams: int, choices: tuple[Algorithm, .
     coming = arrivals(random, join, rows, tick=tick, disorder=random.choice([0, 0, 3]))
     sites = spread(random, streams)
     places = sorted(set(sites))
-    if method == "tree":
+    if "tree" in method:
         wiring = random_tree(random, join, places).wiring(join, sites)
     elif "sliced" in method:
         wiring = random_slices(random, join).wiring(join)
-    elif method == "placed":
+    elif "placed" in method:
         wiring = placed_wiring(join, random_placed(random, join, places), sites)
     else:
         wiring = random_sequences(random, join, choices).wiring(join, sites)
@@ -75,14 +76,16 @@ def assert_nothing_is_left(simulation: Simulation) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.value)
-@pytest.mark.parametrize("method", ["sequences", "row windows"])
+@pytest.mark.parametrize("method", ["sequences", "row windows", "tumbling, row windows"])
 def test_an_algorithm_alone(algorithm: Algorithm, method: str) -> None:
     for number in range(ROUNDS // 2):
         random = Random(f"{algorithm} {number}")  # noqa: S311
         check(random, method, streams=2 + number % 2, choices=(algorithm,))
 
 
-@pytest.mark.parametrize("method", ["sequences", "row windows", "tree", "placed"])
+@pytest.mark.parametrize(
+    "method", ["sequences", "row windows", "tree", "placed", "tumbling", "tumbling, tree", "tumbling, placed"]
+)
 @pytest.mark.parametrize("streams", [2, 3, 4])
 def test_any_plan(method: str, streams: int) -> None:
     for number in range(ROUNDS):
@@ -103,7 +106,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
     assert run() == run()
 
 
-@pytest.mark.parametrize("method", ["sliced", "sliced, row windows"])
+@pytest.mark.parametrize("method", ["sliced", "sliced, row windows", "sliced, tumbling"])
 @pytest.mark.parametrize("streams", [2, 3, 4, 5])
 def test_slices(method: str, streams: int) -> None:
     """Windows spread over one to eight nodes, each over a number of its own."""

@@ -29,7 +29,7 @@ from harness.graphs import (
 from harness.streaming import Feed, result_values, sink_rows, to_sink
 from oracles import graph
 from oracles.graph import Event, Events, LastRows
-from oracles.reference import Result, assert_same_rows, watermarks
+from oracles.reference import Result, Slots, assert_same_rows, watermarks
 
 SEED = int(os.environ.get("WATERSMEET_TEST_SEED", "1"))
 LATENESS = 2
@@ -73,6 +73,9 @@ QUERIES = {
     ),
     "windows of rows below another operator": GraphQuery(
         (5, LastRows(70), LastRows(90)), (equality(0, "x", 1, "x"), equality(1, "y", 2, "z"), near(0, 2, 2))
+    ),
+    "slots, and a window of time above them": GraphQuery(
+        (Slots(5), Slots(5), 4), (equality(0, "x", 1, "x"), equality(1, "y", 2, "z"), near(0, 2, 2))
     ),
 }
 # To start a query takes seconds per operator, and what these store is stored by others as well.

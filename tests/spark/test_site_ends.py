@@ -146,7 +146,7 @@ def test_all_sites_hear_of_the_end_in_one_batch(tmp_path: Path) -> None:
     told = reader.latestOffset(some, None)
     assert told == {"": 0, "a/b": 0, f"a/{CONTROL_SENDER}": 0, f"b/{CONTROL_SENDER}": 0}
     assert len(reader.partitions(some, told)) == 2
-    knock(str(tmp_path), ["a", "b"])
+    knock(mailbox, ["a", "b"])
     knocked = reader.latestOffset(told, None)
     assert knocked[""] > 0
     assert knocked == told | {"": knocked[""]}

@@ -51,8 +51,8 @@ def plan_of(query: GraphQuery, buckets: int, planning: Planning, lateness: int =
 def test_functions_and_other_conditions_equal_both_oracles(routing: str, streams: int) -> None:
     random = Random(f"{SEED} {routing} {streams}")  # noqa: S311
     found = sliced = 0
-    for shape in SHAPES * 2:
-        query = random_query(random, shape, streams, functions=0.6)
+    for number, shape in enumerate(SHAPES * 2):
+        query = random_query(random, shape, streams, functions=0.6, tumbling=0.7 * (number % 2))
         rows = random_events(random, streams, ROWS[streams])
         everything = [Events(window, events) for window, events in zip(query.windows, rows, strict=True)]
         expected = graph.join(everything, query.conditions)
@@ -75,8 +75,8 @@ def test_slices_under_watermarks(streams: int) -> None:
     """Late rows, batches without rows, and slices that come and go."""
     random = Random(f"{SEED} watermarks {streams}")  # noqa: S311
     found = 0
-    for _ in range(12):
-        query = random_query(random, "chain", streams, functions=0.8)
+    for number in range(12):
+        query = random_query(random, "chain", streams, functions=0.8, tumbling=0.7 * (number % 2))
         lateness, disorder = random.choice([(0, 0), (2, 2), (0, 8)])
         rows = random_events(random, streams, ROWS[streams], span=25)
         batches = in_batches(random, rows, random.randint(4, 8), disorder)

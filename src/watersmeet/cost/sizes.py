@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from watersmeet.cost.agreement import Agreement
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 from watersmeet.query.predicate import Condition
-from watersmeet.query.window import Unbounded
 from watersmeet.stats import ABSENT, Figure, Statistics
 
 # What one probe, or one row looked at, takes: by this the cost of functions is compared with that of probing.
@@ -53,11 +52,11 @@ class Sizes:
             return known.window_rows
         window, reach = self.query.streams[stream].window, self.query.reaches[stream]
         # A steady rate is assumed, so this is never more than an estimate.
-        by_time = ABSENT if reach is None else known.rate * Figure.estimated(reach / 1e6)
-        if not isinstance(window, RowWindow):
+        by_time = ABSENT if reach is None else known.rate * Figure.estimated(window.mean_life_us(reach) / 1e6)
+        if window.most_rows is None:
             return by_time
-        by_count = Figure.exact(window.count)
-        if window.per_key:
+        by_count = Figure.exact(window.most_rows)
+        if window.counts_per_key:
             own = [n for n, attribute in enumerate(self.query.attributes) if stream in attribute.streams]
             by_count = by_count * self.distinct(own, stream)
         if by_time.is_known and by_count.is_known:
@@ -136,6 +135,6 @@ class Sizes:
         for number, stream in enumerate(self.query.streams):
             if not self.rate(number).is_known:
                 found.append(f"the rate of {stream.name}")
-            elif not (self.alive(number).is_known or isinstance(stream.window, Unbounded)):
+            elif not (self.alive(number).is_known or stream.window.endless):
                 found.append(f"the rows of {stream.name} that are alive")
         return found + self._agreement.missing()

@@ -5,7 +5,7 @@ format = "json"                       any format Spark reads as a stream
 path = "orders"                       relative to the job file
 schema = "id BIGINT, ts TIMESTAMP"
 time = "ts"
-window = "10 minutes"                 or { rows = 100, per_key = true }, or "unbounded"
+window = "10 minutes"                 or another of `query.window`, such as { rows = 100, per_key = true }
 lateness = "30 seconds"
 site = "tokyo"                        where its rows arrive, if streams arrive at different places
 statistics = { rate = 100, distinct = 5000 }   what is known about it
@@ -52,18 +52,17 @@ from watersmeet.errors import WatersmeetError
 from watersmeet.jobs.functions import predicates_of
 from watersmeet.jobs.planning import planning_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
+from watersmeet.jobs.windows import read_window
 from watersmeet.optimize.planning import Planning
-from watersmeet.query import RowWindow, Unbounded
+from watersmeet.query import Window
 from watersmeet.query.function import Function
 from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.network import network as make_network
-from watersmeet.query.window import UNBOUNDED
 from watersmeet.spark.endpoints import Endpoint
 
 AVAILABLE_NOW = "available now"
 TO_THE_END = "to the end"
-_UNBOUNDED = "unbounded"
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class StreamSettings:
     source: Endpoint
     schema: str | None
     time: str | None
-    window: str | RowWindow | Unbounded | None
+    window: Window
     lateness: str
     max_future: str | None
     statistics: dict[str, Any]
@@ -106,7 +105,7 @@ class Job:
     @property
     def endless(self) -> bool:
         """Whether streams have no windows."""
-        return any(isinstance(stream.window, Unbounded) for stream in self.streams)
+        return any(stream.window.endless for stream in self.streams)
 
     @property
     def sites(self) -> list[str]:
@@ -150,7 +149,7 @@ def _job(root: Table, path: Path) -> Job:
     sink_table.refuse_others()
     run = root.table("run")
     checkpoint, trigger = run.text("checkpoint"), run.text("trigger")
-    endless = any(isinstance(stream.window, Unbounded) for stream in streams)
+    endless = any(stream.window.endless for stream in streams)
     if trigger == TO_THE_END and not endless:
         run.wrong(f'trigger "{TO_THE_END}" is for streams without windows; say "{AVAILABLE_NOW}"')
     if trigger not in (None, AVAILABLE_NOW, TO_THE_END):
@@ -208,7 +207,7 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
             source=_endpoint(stream, folder),
             schema=stream.text("schema"),
             time=stream.text("time"),
-            window=_window(stream),
+            window=read_window(stream),
             lateness=stream.text("lateness") or "0 seconds",
             max_future=stream.text("max_future") or "1 day",
             statistics=stream.raw("statistics") or {},
@@ -247,24 +246,6 @@ def _network(table: Table) -> Network | None:
 def _endpoint(table: Table, folder: Path) -> Endpoint:
     kind, path = table.text("format", needed=True), table.text("path")
     return Endpoint(kind or "", None if path is None else _located(path, folder), table.options("options"))
-
-
-def _window(stream: Table) -> str | RowWindow | Unbounded | None:
-    value: Any = stream.raw("window")
-    if value is None:
-        return None
-    if value == _UNBOUNDED:
-        return UNBOUNDED
-    if isinstance(value, str):
-        stream.duration("window", value, positive=True)
-        return value
-    if not isinstance(value, dict):
-        stream.wrong('window must be a duration such as "10 minutes", "unbounded", or { rows = 100 }')
-        return None
-    rows = stream.table("window")
-    count, per_key = rows.number("rows", needed=True), rows.flag("per_key")
-    rows.refuse_others()
-    return None if count is None else RowWindow(count, per_key)
 
 
 def _located(path: str, folder: Path) -> str:

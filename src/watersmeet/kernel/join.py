@@ -38,6 +38,7 @@ from watersmeet.kernel.slicing import Slicing
 from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
+from watersmeet.query.window_kind import OwnEnds
 
 _NO_WATERMARK = -(1 << 62)
 
@@ -52,6 +53,7 @@ class MultiwayJoin(Bucket):
         paths: The path of every input, unless a planner knows better.
         leaving: Per input the positions of the stored columns that results have.
         streams: The inputs that are streams; rows of the others are never late.
+        own_ends: How rows get their ends, by input; the others live as long as their window is.
         watermark: Every row still to come has a later time.
         planner: Chooses paths by what the windows hold; None keeps to those of the plan.
         slicing: Says which rows are stored here; None stores all that come.
@@ -65,6 +67,7 @@ class MultiwayJoin(Bucket):
     paths: tuple[ProbePath, ...]
     leaving: tuple[tuple[int, ...], ...]
     streams: frozenset[int]
+    own_ends: dict[int, OwnEnds] = field(default_factory=dict)
     watermark: int = _NO_WATERMARK
     planner: PathPlanner | None = None
     slicing: Slicing | None = None
@@ -82,12 +85,17 @@ class MultiwayJoin(Bucket):
         cls, plan: Plan, operator: Operator, layout: OperatorLayout, new_id: Callable[[], str]
     ) -> MultiwayJoin:
         """An empty join for an operator of a plan."""
-        windows = [Window(plan.reach(part), plan.slices, new_id) for part in operator.inputs]
+        found = {i: plan.own_ends(part) for i, part in enumerate(operator.inputs)}
+        own_ends = {i: ends for i, ends in found.items() if ends is not None}
+        windows = [
+            Window(plan.reach(part), plan.slices, new_id, cut_by_end=i in own_ends)
+            for i, part in enumerate(operator.inputs)
+        ]
         leaving = tuple(
             tuple(i for i, ref in enumerate(spec.stored) if ref in layout.output) for spec in layout.inputs
         )
         streams = frozenset(i for i, part in enumerate(operator.inputs) if isinstance(part, Source))
-        return cls(windows, Routes(plan, operator, layout), operator.paths, leaving, streams)
+        return cls(windows, Routes(plan, operator, layout), operator.paths, leaving, streams, own_ends)
 
     def on_start(self, watermark: int) -> None:
         """A batch begins; rows of streams up to the watermark are late."""
@@ -106,6 +114,8 @@ class MultiwayJoin(Bucket):
 
     def store(self, part: int, new: Rows) -> tuple[list[StoredRun], list[StoredRun]]:
         """Store new rows; returns the runs that look for partners, and those in which others find them."""
+        if part in self.own_ends:
+            new = replace(new, ends=self.own_ends[part].of(new.times))
         if self.slicing is None:
             fresh = self.windows[part].insert(new)
             return fresh, fresh

@@ -26,4 +26,4 @@ def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: C
 
 def kernel_kind(plan: Plan, operator: Operator) -> type[MultiwayJoin] | type[WaitingJoin]:
     """What runs an operator: rows that live by count wait for the watermark."""
-    return WaitingJoin if plan.counted(operator) else MultiwayJoin
+    return WaitingJoin if plan.waits(operator) else MultiwayJoin

@@ -34,7 +34,6 @@ from watersmeet.kernel.window import StoredRun, Window
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import FOREVER_US
-from watersmeet.query import RowWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class WaitingJoin(Bucket):
     def _limit(self, plan: Plan, operator: Operator, layout: OperatorLayout, stream: int) -> None:
         """Let the rows of a stream live by count."""
         rows = plan.query.streams[stream].window
-        assert isinstance(rows, RowWindow)
+        assert rows.most_rows is not None
         part = next(i for i, spec in enumerate(operator.inputs) if stream in spec.streams)
         direct = isinstance(operator.inputs[part], Source)
         time = Ref(stream, plan.query.streams[stream].time)
@@ -125,13 +124,17 @@ class WaitingJoin(Bucket):
         plain = self.inner.windows[part]
         if not isinstance(plain, CountedWindow):
             self.inner.windows[part] = CountedWindow(plain.length, plain.slices, plain.new_id)
-        log = self.inner.windows[part] if rows.per_key else self.clocks[plan.clocks(operator).index(stream)]
-        limit = AmongLast(rows.count, part, position, log, rows.per_key)
+        log = (
+            self.inner.windows[part]
+            if rows.counts_per_key
+            else self.clocks[plan.clocks(operator).index(stream)]
+        )
+        limit = AmongLast(rows.most_rows, part, position, log, rows.counts_per_key)
         self.limits.append(limit)
         mine = [one for one in self.limits if one.part == part]
         self._keep(self.inner.windows[part], mine)
-        if not rows.per_key:
-            self._keep(log, [AmongLast(rows.count, part, None, log, keyed=False)])
+        if not rows.counts_per_key:
+            self._keep(log, [AmongLast(rows.most_rows, part, None, log, keyed=False)])
 
     def _keep(self, window: Window, limits: list[AmongLast]) -> None:
         assert isinstance(window, CountedWindow)

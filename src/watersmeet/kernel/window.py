@@ -50,6 +50,8 @@ class Window:
         added: Runs stored since the changes were last taken.
         removed: Names of runs that are gone since then.
         merge_bytes: Runs are not merged to larger ones than this.
+        cut_by_end: Whether slices hold rows that end together, instead of rows that came together. It is for
+            ends that follow from times: rows of one time end together, and later ones not before.
     """
 
     length: int
@@ -59,6 +61,7 @@ class Window:
     added: dict[str, StoredRun] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
     merge_bytes: int = MERGE_BYTES
+    cut_by_end: bool = False
 
     @property
     def rows(self) -> int:
@@ -68,7 +71,7 @@ class Window:
     def insert(self, new: Rows) -> list[StoredRun]:
         """Store rows; returns their runs."""
         fresh = []
-        for piece, rows in cut(new.times, self.length, self.slices):
+        for piece, rows in cut(new.ends if self.cut_by_end else new.times, self.length, self.slices):
             part = new if len(rows) == len(new) else new.take(rows)
             fresh.append(self._store(piece, build_run(part)))
         return fresh

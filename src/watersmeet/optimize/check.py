@@ -5,7 +5,6 @@ from __future__ import annotations
 from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.plan import operators
-from watersmeet.query import RowWindow
 
 
 def refuse_what_cannot_run(plan: Plan) -> None:
@@ -40,8 +39,7 @@ def _refuse_keyless_lead(plan: Plan, operator: Operator) -> None:
 
 
 def _counted_per_key(plan: Plan) -> list[int]:
-    windows = [stream.window for stream in plan.query.streams]
-    return [i for i, window in enumerate(windows) if isinstance(window, RowWindow) and window.per_key]
+    return [i for i, stream in enumerate(plan.query.streams) if stream.window.counts_per_key]
 
 
 def _countable(plan: Plan, stream: int) -> bool:

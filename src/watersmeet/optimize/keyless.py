@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from watersmeet.errors import InvalidPlanning
 from watersmeet.plan import Operator, Source
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 
 Part = Source | Operator
 Pair = tuple[Part, Part]
@@ -47,8 +47,7 @@ def sliced(parts: Sequence[Part], pair: Pair) -> list[Part]:
 
 def may_be_sliced(query: JoinQuery) -> bool:
     """Rows counted per key are joined last and by that key, so nothing can be joined to their results."""
-    windows = [stream.window for stream in query.streams]
-    return not any(isinstance(window, RowWindow) and window.per_key for window in windows)
+    return not any(stream.window.counts_per_key for stream in query.streams)
 
 
 def replicated(parts: Sequence[Part]) -> Operator:

@@ -29,7 +29,7 @@ from watersmeet.optimize.keyless import (
     sliced,
 )
 from watersmeet.plan import Operator, Source
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 from watersmeet.query.near import nearness
 
 Group = tuple[list[Part], tuple[int, ...]]
@@ -183,5 +183,5 @@ def _groups(query: JoinQuery, parts: Sequence[Part]) -> list[Group]:
 
 def _per_key(query: JoinQuery, members: Sequence[Part]) -> bool:
     """Whether an input is a stream whose rows are counted per key."""
-    windows = [query.streams[part.stream].window for part in members if isinstance(part, Source)]
-    return any(isinstance(window, RowWindow) and window.per_key for window in windows)
+    streams = [query.streams[part.stream] for part in members if isinstance(part, Source)]
+    return any(stream.window.counts_per_key for stream in streams)

@@ -12,7 +12,7 @@ from typing import Any
 
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import Operator, Plan, Source, operators
-from watersmeet.query import JoinQuery, RowWindow, Unbounded
+from watersmeet.query import JoinQuery
 
 # Raise it when the layout of runs, the key encoding, the key hash or the form of the manifest changes.
 FORMAT_VERSION = 2
@@ -31,7 +31,7 @@ def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str
             {
                 "name": plan.input_name(part),
                 "time": [query.streams[stream].time for stream in part.streams],
-                "window": [_window(query, stream) for stream in part.streams],
+                "window": [query.streams[s].window.identity(query.reaches[s]) for s in part.streams],
                 "key": [_described(query, ref, part) for ref in spec.key],
                 "columns": [_described(query, ref, part) for ref in spec.stored],
                 "conditions": _conditions(query, part),
@@ -48,12 +48,6 @@ def _routing(operator: Operator) -> str:
     if operator.segment is not None:
         return f"segments of {operator.segment} us"
     return "copies of " + ", ".join(map(str, sorted(operator.replicated))) if operator.replicated else ""
-
-
-def _window(query: JoinQuery, stream: int) -> str:
-    reach, window = query.reaches[stream], query.streams[stream].window
-    limits = [str(window)] if isinstance(window, RowWindow | Unbounded) else []
-    return ", ".join(limits if reach is None else [*limits, f"{reach} us"])
 
 
 def _conditions(query: JoinQuery, part: Source | Operator) -> list[str]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from watersmeet.plan.choice import Choice
 from watersmeet.plan.progressive import Bounded
-from watersmeet.query import JoinQuery, RowWindow, Unbounded
+from watersmeet.query import JoinQuery
 from watersmeet.query.near import Near
+from watersmeet.query.window_kind import OwnEnds
 
 if TYPE_CHECKING:
     from watersmeet.plan.sites.sliced import Sliced
@@ -172,7 +173,7 @@ class Plan:
     @property
     def endless(self) -> bool:
         """Whether rows wait for ever, so that some of them have to wait on disk."""
-        return any(isinstance(stream.window, Unbounded) for stream in self.query.streams)
+        return any(stream.window.endless for stream in self.query.streams)
 
     def input_name(self, part: Source | Operator) -> str:
         """The stream's name, or the names of the streams whose results it is."""
@@ -183,15 +184,21 @@ class Plan:
         reaches = [self.query.reaches[stream] for stream in part.streams]
         return min((reach for reach in reaches if reach is not None), default=FOREVER_US)
 
+    def own_ends(self, part: Source | Operator) -> OwnEnds | None:
+        """How rows of an input get their ends; None where its reach says it, or the rows do as results."""
+        return self.query.own_ends(part.stream) if isinstance(part, Source) else None
+
     def counted(self, operator: Operator) -> tuple[int, ...]:
         """The streams below an operator whose rows live until others have come after them."""
-        windows = [self.query.streams[stream].window for stream in operator.streams]
-        return tuple(s for s, w in zip(operator.streams, windows, strict=True) if isinstance(w, RowWindow))
+        return tuple(s for s in operator.streams if self.query.streams[s].window.counts_rows)
 
     def clocks(self, operator: Operator) -> tuple[int, ...]:
         """Those of them whose rows are counted whatever their key, so that every bucket needs all times."""
-        windows = {stream: self.query.streams[stream].window for stream in self.counted(operator)}
-        return tuple(s for s, w in windows.items() if isinstance(w, RowWindow) and not w.per_key)
+        return tuple(s for s in operator.streams if self.query.streams[s].window.counts_whole_stream)
+
+    def waits(self, operator: Operator) -> bool:
+        """Whether rows below an operator are joined only when the watermark has passed them."""
+        return any(self.query.streams[stream].window.waits_for_watermark for stream in operator.streams)
 
 
 def operators(part: Source | Operator) -> list[Operator]:

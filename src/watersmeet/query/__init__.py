@@ -4,5 +4,6 @@ from watersmeet.query.duration import parse_duration
 from watersmeet.query.join import JoinQuery
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.window import RowWindow, Unbounded
+from watersmeet.query.window_kind import Window
 
-__all__ = ["Column", "JoinQuery", "RowWindow", "Stream", "Unbounded", "parse_duration"]
+__all__ = ["Column", "JoinQuery", "RowWindow", "Stream", "Unbounded", "Window", "parse_duration"]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
-from watersmeet.query.duration import to_us
 from watersmeet.query.function import Function
 from watersmeet.query.memory import refuse_unfit_memory
 from watersmeet.query.predicate import (
@@ -24,7 +22,7 @@ from watersmeet.query.predicate import (
 from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
-from watersmeet.query.window import RowWindow, Unbounded
+from watersmeet.query.window_kind import OwnEnds
 
 On = Names | Function | Sequence[str | Function] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -63,6 +61,10 @@ class JoinQuery:
     def names(self) -> tuple[str, ...]:
         """Stream names in order."""
         return tuple(stream.name for stream in self.streams)
+
+    def own_ends(self, stream: int) -> OwnEnds | None:
+        """How the rows of a stream get their ends; None where all live as long as its reach."""
+        return self.streams[stream].window.own_ends(self.reaches[stream])
 
 
 def join_query(
@@ -181,16 +183,16 @@ def _distances(found: Predicates) -> Distances:
     bounds = [*found.bounds, *(bound for condition in found.conditions for bound in condition.bounds)]
     streams = found.streams
     for earlier, stream in enumerate(streams):
-        if isinstance(stream.window, timedelta):
+        if (longest := stream.window.longest_us) is not None:
             reason = f'the window of "{stream.name}"'
             others = (later for later in range(len(streams)) if later != earlier)
-            bounds += [Bound(earlier, later, to_us(stream.window), reason) for later in others]
+            bounds += [Bound(earlier, later, longest, reason) for later in others]
     return distances(len(streams), bounds)
 
 
 def _refuse_unlimited(found: Predicates, reaches: Sequence[int | None], apart: Distances) -> None:
     for number, (stream, reach) in enumerate(zip(found.streams, reaches, strict=True)):
-        if reach is None and not isinstance(stream.window, RowWindow | Unbounded):
+        if reach is None and stream.window.left_to_conditions:
             other = found.streams[apart.most_us[number].index(None)]
             unread = [
                 f'"{rest.text}" does not help, since the kernel has no {rest.reason}.'

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.stream import Stream
-from watersmeet.query.window import RowWindow, Unbounded
 
 _DECIMAL = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS = _DECIMAL | {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -50,7 +49,7 @@ def refuse_unfit_memory(
     streams: Sequence[Stream], attributes: Sequence[Attribute], memory: int | None
 ) -> None:
     """Streams without an end need a limit, and what cannot be left for later cannot have one."""
-    endless = [stream.name for stream in streams if isinstance(stream.window, Unbounded)]
+    endless = [stream.name for stream in streams if stream.window.endless]
     if memory is None and not endless:
         return
     placed = [stream.name for stream in streams if stream.site is not None]
@@ -60,7 +59,7 @@ def refuse_unfit_memory(
             f"{choices(placed)} arrive at sites.",
             "leave site= out, or memory= out and give every stream a window.",
         )
-    counted = [stream.name for stream in streams if isinstance(stream.window, RowWindow)]
+    counted = [stream.name for stream in streams if stream.window.counts_rows]
     if counted:
         raise InvalidQuery(
             "the memory of a join with windows of rows cannot be limited",

@@ -39,7 +39,6 @@ from watersmeet.query.syntax import (
     read_tree,
     sides,
 )
-from watersmeet.query.window import RowWindow
 
 
 class Types(Protocol):
@@ -231,8 +230,8 @@ def _refuse_alike(functions: Sequence[Function]) -> None:
 
 
 def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types) -> None:
-    """A condition on one stream; with a window of rows, a row that fails it still counts as a row."""
-    if isinstance(found.streams[stream].window, RowWindow):
+    """A condition on one stream; where rows are counted, one that fails it still counts."""
+    if found.streams[stream].window.counts_rows:
         columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, conjunct.text)))
         _add_condition(found, conjunct, columns, types)
     else:

@@ -21,9 +21,12 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from watersmeet.errors import InvalidQuery
 from watersmeet.query.duration import parse_duration
 from watersmeet.query.syntax import depths, point_at, without_comments
-from watersmeet.query.window import RowWindow, Window
+from watersmeet.query.window import KINDS
+from watersmeet.query.window_kind import Window
 
-_SETTINGS = ("RANGE", "ROWS", "LATENESS", "TIME")
+# What may stand in brackets.
+_WINDOWS = {kind.keyword.upper(): kind for kind in KINDS if kind.in_sql}
+_SETTINGS = (*_WINDOWS, "LATENESS", "TIME")
 _HINT = "write SELECT ... FROM orders [RANGE 10 MINUTES] o, clicks [ROWS 1000] c WHERE o.id = c.id."
 # What a SELECT may hold that a join does not.
 _OTHER_CLAUSES = (
@@ -53,7 +56,7 @@ class SqlStream:
 
     source: str
     name: str
-    window: Window
+    window: Window | None
     lateness: str | None
     time: str | None
     place: int
@@ -199,19 +202,15 @@ def _setting(text: str, bracket: Token, tokens: list[Token]) -> tuple[str, str |
     """What stands in brackets: which setting, and its value."""
     kind = tokens[0].text.upper() if tokens else ""
     value = _slice(text, tokens[1:]) if len(tokens) > 1 else ""
-    if kind in ("RANGE", "LATENESS"):
-        try:
-            duration = parse_duration(value)
-        except ValueError as error:
-            raise _wrong(text, bracket, f"{error}", "write for example [RANGE 10 MINUTES].") from None
-        return ("window", duration) if kind == "RANGE" else ("lateness", value)
-    if kind == "ROWS":
-        count, *per_key = value.split(maxsplit=1)[:2] if value else [""]
-        if count.isdigit() and (not per_key or per_key[0].upper().split() == ["PER", "KEY"]):
-            return "window", RowWindow(int(count), per_key=bool(per_key))
-        raise _wrong(
-            text, bracket, f'cannot count "{value}" rows', "write [ROWS 1000] or [ROWS 1000 PER KEY]."
-        )
+    try:
+        if kind in _WINDOWS:
+            return "window", _WINDOWS[kind].from_sql(value)
+        if kind == "LATENESS":
+            parse_duration(value)
+            return "lateness", value
+    except ValueError as error:
+        how = _WINDOWS[kind].in_sql if kind in _WINDOWS else "for example [LATENESS 30 SECONDS]"
+        raise _wrong(text, bracket, f"{error}", f"write {how}.") from None
     if kind == "TIME" and len(tokens) == 2:
         return "time", tokens[1].text
     raise _wrong(text, bracket, f'cannot read "[{kind}"', f"in brackets stand {', '.join(_SETTINGS)}.")

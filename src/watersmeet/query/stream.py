@@ -9,7 +9,8 @@ from typing import Any
 
 from watersmeet.errors import InvalidStream, choices
 from watersmeet.query.duration import describe_duration, to_us
-from watersmeet.query.window import Window
+from watersmeet.query.window import FROM_CONDITIONS, window_of
+from watersmeet.query.window_kind import Window
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
@@ -35,16 +36,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A named stream; a row is alive on the closed interval ``[time, time + window]``.
-
-    With a window of rows it is alive until so many rows have come after it; without a window the conditions
-    on time decide.
+    """A named stream; a row is alive from its time for as long as its window says (`query.window`).
 
     Attributes:
         name: How the stream is called in the query and in the result.
         columns: Every column a query may mention.
         time: The event-time column.
-        window: How long a row waits for partners; None leaves it to the conditions on time.
+        window: How long a row waits for partners. It may be given as a length of time, or as None where the
+            conditions on time say it.
         lateness: How much later than the newest row of the stream a row may arrive and still count.
         max_future: Rows further ahead of the clock than this are set aside, since one of them would
             move the watermark past everything; None trusts every timestamp.
@@ -59,7 +58,7 @@ class Stream:
     name: str
     columns: tuple[Column, ...]
     time: str
-    window: Window = None
+    window: Window = FROM_CONDITIONS
     lateness: timedelta = timedelta(0)
     max_future: timedelta | None = timedelta(days=1)
     source: Any = field(default=None, compare=False, repr=False)
@@ -67,6 +66,7 @@ class Stream:
 
     def __post_init__(self) -> None:
         """Refuse a stream that could never be joined."""
+        object.__setattr__(self, "window", window_of(self.window))
         if not _NAME.fullmatch(self.name):
             raise InvalidStream(
                 f'stream name "{self.name}" is not usable',
@@ -90,12 +90,7 @@ class Stream:
                 f'convert it first, for example df.withColumn("{self.time}", '
                 f"F.to_timestamp(...)) or .cast('timestamp').",
             )
-        if isinstance(self.window, timedelta) and self.window <= timedelta(0):
-            raise InvalidStream(
-                f'window of stream "{self.name}" is not positive',
-                f"it is {describe_duration(self.window)}, so no row would ever wait for a partner.",
-                'give it a length, for example window="10 minutes".',
-            )
+        self.window.refuse_unusable(self.name)
         if self.lateness < timedelta(0):
             raise InvalidStream(
                 f'lateness of stream "{self.name}" is negative',

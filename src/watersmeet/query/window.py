@@ -1,15 +1,57 @@
-"""How long a row waits for partners: a length of time, a number of rows that come after it, or for ever."""
+"""The kinds of windows: how long a row waits for partners.
+
+A new kind is a class here, with what it says differently from `Window`, and its place in `KINDS`. From there
+SQL and job files know it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any, ClassVar
 
 from watersmeet.errors import InvalidStream
+from watersmeet.query.duration import describe_duration, parse_duration, to_us
+from watersmeet.query.window_kind import Window
 
 
 @dataclass(frozen=True, slots=True)
-class RowWindow:
+class TimeWindow(Window):
+    """A row waits for a length of time; both ends count."""
+
+    length: timedelta
+
+    keyword: ClassVar[str] = "range"
+    in_sql: ClassVar[str] = "for example [RANGE 10 MINUTES]"
+    settings: ClassVar[Mapping[str, type]] = {"range": timedelta}
+
+    @classmethod
+    def from_sql(cls, text: str) -> TimeWindow:
+        """Read a length."""
+        return cls(parse_duration(text))
+
+    @property
+    def longest_us(self) -> int:
+        """Its length."""
+        return to_us(self.length)
+
+    @property
+    def beside_reach(self) -> str:
+        """Nothing."""
+        return ""
+
+    def refuse_unusable(self, stream: str) -> None:
+        """Refuse a length of nothing."""
+        refuse_not_positive(stream, self.length, '"10 minutes"')
+
+    def __str__(self) -> str:
+        """As people say it."""
+        return describe_duration(self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class RowWindow(Window):
     """The last `count` rows of a stream, or of each of its keys.
 
     A row is alive from its time until `count` rows of its stream (with `per_key`, of its key) have a later
@@ -18,6 +60,12 @@ class RowWindow:
 
     count: int
     per_key: bool = False
+
+    keyword: ClassVar[str] = "rows"
+    in_sql: ClassVar[str] = "[ROWS 1000] or [ROWS 1000 PER KEY]"
+    settings: ClassVar[Mapping[str, type]] = {"rows": int, "per_key": bool}
+    # Which rows come between two others is known only then.
+    waits_for_watermark: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse what holds no row."""
@@ -28,24 +76,121 @@ class RowWindow:
                 "use a whole number, for example wm.rows(1000).",
             )
 
+    @classmethod
+    def from_sql(cls, text: str) -> RowWindow:
+        """Read a number, and whether it is per key."""
+        count, *per_key = text.split(maxsplit=1)[:2] if text else [""]
+        if not count.isdigit() or (per_key and per_key[0].upper().split() != ["PER", "KEY"]):
+            raise ValueError(f'cannot count "{text}" rows')
+        return cls(int(count), per_key=bool(per_key))
+
+    @property
+    def most_rows(self) -> int:
+        """Its number of rows."""
+        return self.count
+
+    @property
+    def counts_per_key(self) -> bool:
+        """As it was asked for."""
+        return self.per_key
+
     def __str__(self) -> str:
-        """As the explain text shows it."""
+        """As people say it."""
         return f"last {self.count:,} rows{' of a key' if self.per_key else ''}"
 
 
 @dataclass(frozen=True, slots=True)
-class Unbounded:
-    """A row waits for ever: everything meets everything of the other stream that has its key."""
+class TumblingWindow(Window):
+    """Time is cut into slots of one size, counted from 1970-01-01 UTC; a row is alive to the end of its slot.
+
+    slots   |---------|---------|---------|
+    rows       |=====| |=======|     |===|
+    """
+
+    size: timedelta
+
+    keyword: ClassVar[str] = "tumbling"
+    in_sql: ClassVar[str] = "for example [TUMBLING 10 MINUTES]"
+    settings: ClassVar[Mapping[str, type]] = {"tumbling": timedelta}
+    rows_bring_ends: ClassVar[bool] = True
+
+    @classmethod
+    def from_sql(cls, text: str) -> TumblingWindow:
+        """Read a size."""
+        return cls(parse_duration(text))
+
+    @property
+    def longest_us(self) -> int:
+        """That of a row at the beginning of a slot."""
+        return to_us(self.size) - 1
+
+    def ends(self, times: Any) -> Any:
+        """The last instant of each row's slot."""
+        size = to_us(self.size)
+        return (times // size + 1) * size - 1
+
+    def mean_life_us(self, reach: int) -> float:
+        """Rows come anywhere in a slot; the later half of a slot has less than half of it left."""
+        return reach - reach**2 / (2 * to_us(self.size))
+
+    def explained(self, time: str, reach: int | None) -> str:
+        """Until when, and how long at most where conditions say so."""
+        slot = f"alive from {time} to the end of its slot of {describe_duration(self.size)}"
+        if reach is None or reach == self.longest_us:
+            return slot
+        most = describe_duration(timedelta(microseconds=reach))
+        return f"{slot}, at most {most} from the conditions on time"
+
+    def refuse_unusable(self, stream: str) -> None:
+        """Refuse slots of no time."""
+        refuse_not_positive(stream, self.size, 'wm.tumbling("10 minutes")')
 
     def __str__(self) -> str:
-        """As the explain text shows it."""
+        """As people say it."""
+        return f"tumbling {describe_duration(self.size)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded(Window):
+    """A row waits for ever: everything meets everything of the other stream that has its key."""
+
+    keyword: ClassVar[str] = "unbounded"
+    endless: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        """As people say it."""
         return "unbounded"
 
 
-UNBOUNDED = Unbounded()
+@dataclass(frozen=True, slots=True)
+class FromConditions(Window):
+    """No window was given: a row waits as long as the conditions on time let partners come."""
 
-# None is left to the conditions on time, see `query.bands`.
-Window = timedelta | RowWindow | Unbounded | None
+    left_to_conditions: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        """There is nothing to say."""
+        return ""
+
+
+KINDS: tuple[type[Window], ...] = (TimeWindow, RowWindow, TumblingWindow, Unbounded, FromConditions)
+
+UNBOUNDED = Unbounded()
+FROM_CONDITIONS = FromConditions()
+
+# A window as people write it: "10 minutes" is a length of time, None leaves it to the conditions on time.
+WindowLike = str | timedelta | Window | None
+
+
+def window_of(value: WindowLike) -> Window:
+    """The window somebody wrote; ValueError with the reason where it cannot be read.
+
+    >>> window_of("10 minutes"), window_of(None)
+    (TimeWindow(length=datetime.timedelta(seconds=600)), FromConditions())
+    """
+    if isinstance(value, Window):
+        return value
+    return FROM_CONDITIONS if value is None else TimeWindow(parse_duration(value))
 
 
 def rows(count: int, *, per_key: bool = False) -> RowWindow:
@@ -59,3 +204,34 @@ def rows(count: int, *, per_key: bool = False) -> RowWindow:
     RowWindow(count=1000, per_key=False)
     """
     return RowWindow(count, per_key)
+
+
+def tumbling(size: str | timedelta) -> TumblingWindow:
+    """A window that ends with its slot of time: of streams with slots of one size, the rows of a slot meet.
+
+    Slots are counted from 1970-01-01 00:00 UTC.
+
+    Args:
+        size: How long a slot is, for example ``"10 minutes"``.
+
+    >>> print(tumbling("10 minutes"))
+    tumbling 10 min
+    """
+    try:
+        return TumblingWindow(parse_duration(size))
+    except ValueError as error:
+        raise InvalidStream(
+            "the size of a tumbling window is not a duration",
+            f"{error}.",
+            'write a number and a unit, for example wm.tumbling("10 minutes").',
+        ) from None
+
+
+def refuse_not_positive(stream: str, length: timedelta, example: str) -> None:
+    """Raise InvalidStream if a window lasts no time."""
+    if length <= timedelta(0):
+        raise InvalidStream(
+            f'window of stream "{stream}" is not positive',
+            f"it is {describe_duration(length)}, so no row would ever wait for a partner.",
+            f"give it a length, for example window={example}.",
+        )

@@ -13,7 +13,6 @@ from watersmeet.cost.site import Link, Setting, SiteStream
 from watersmeet.cost.traffic import Feed, ValueTraffic
 from watersmeet.optimize.papers.tran_lee.plan import Network, SitesQuery
 from watersmeet.plan.sites.algorithm import PUBLISHED, Algorithm
-from watersmeet.query import RowWindow
 from watersmeet.sim.distribution import Floats
 from watersmeet.sim.link import SECOND
 from watersmeet.sim.replay import Replayed
@@ -86,10 +85,10 @@ def known_streams(scenario: Scenario) -> list[Known]:
                 for name, row in shares.items()
                 if name in joined
             }
-        reach = scenario.query.reaches[number]
-        window = float("inf") if reach is None else reach / SECOND
-        if isinstance(stream.window, RowWindow):
-            window = min(window, stream.window.count / rate)
+        reach, kind = scenario.query.reaches[number], scenario.query.streams[number].window
+        window = float("inf") if reach is None else kind.mean_life_us(reach) / SECOND
+        if kind.most_rows is not None:
+            window = min(window, kind.most_rows / rate)
         # Every row travels with its time.
         found.append(Known(rate, window, size + _BYTES, values))
     return found

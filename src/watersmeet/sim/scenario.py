@@ -12,10 +12,10 @@ from functools import cached_property
 
 from watersmeet.errors import InvalidSimulation, choices
 from watersmeet.plan.sites.algorithm import Algorithm
-from watersmeet.query import Column, JoinQuery, RowWindow, Stream
+from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import Window
+from watersmeet.query.window import WindowLike, window_of
 from watersmeet.sim.fixed_delay import FixedDelay
 from watersmeet.sim.link import SECOND, LinkModel
 from watersmeet.sim.replay import Profile, Replayed, profile
@@ -39,18 +39,18 @@ class SimStream:
 
     name: str
     site: str
-    window: Window
+    window: WindowLike
     feed: Generated | Replayed
 
     def stream(self) -> Stream:
         """As queries know it."""
-        lateness = timedelta(seconds=self.feed.lateness)
+        window, lateness = window_of(self.window), timedelta(seconds=self.feed.lateness)
         if isinstance(self.feed, Replayed):
-            return Stream(self.name, self.feed.columns(), self.feed.time, self.window, lateness)
+            return Stream(self.name, self.feed.columns(), self.feed.time, window, lateness)
         columns = [Column(GENERATED_TIME, "timestamp")]
         columns += [Column(name, "bigint") for name in self.feed.columns]
         columns += [Column(PAYLOAD, "binary")] if self.feed.payload else []
-        return Stream(self.name, tuple(columns), GENERATED_TIME, self.window, lateness)
+        return Stream(self.name, tuple(columns), GENERATED_TIME, window, lateness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Scenario:
                     "give them one type; generated values are of type bigint.",
                 )
         for stream in streams:
-            if isinstance(stream.window, RowWindow) and stream.window.per_key:
+            if stream.window.counts_per_key:
                 raise InvalidSimulation(
                     f'window of stream "{stream.name}" counts the rows of each key',
                     "between sites only the rows of a whole stream are counted.",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from watersmeet.errors import InvalidSimulation, choices
 from watersmeet.kernel.sites.packet import END, TIME, USABLE
 from watersmeet.plan.sites.columns import named, source_refs
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 from watersmeet.sim.distribution import Floats, Values, generator
 from watersmeet.sim.link import SECOND
 from watersmeet.sim.simulation import Arrival
@@ -80,7 +80,7 @@ def _rows(query: JoinQuery, stream: int, times: Times, table: pa.RecordBatch) ->
         usable &= table.column(key).is_valid().to_numpy(zero_copy_only=False)
     columns = [pa.array(times), *(table.column(ref.column) for ref in refs)]
     names = [TIME, *map(named, refs)]
-    if isinstance(query.streams[stream].window, RowWindow):
+    if query.streams[stream].window.counts_rows:
         # They count as rows all the same.
         return pa.record_batch([*columns, pa.array(usable)], [*names, USABLE])
     rows = pa.record_batch(columns, names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize.planning import Planning
-from watersmeet.query import Column, RowWindow, Stream, Unbounded
+from watersmeet.query import Column, Stream, Window
 from watersmeet.query.duration import duration
 from watersmeet.query.join import On, join_query
 from watersmeet.query.memory import parse_bytes
@@ -17,7 +17,7 @@ from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
-from watersmeet.query.window import Window
+from watersmeet.query.window import WindowLike, window_of
 from watersmeet.spark.query import Query
 from watersmeet.spark.types import SparkTypes, not_a_key
 from watersmeet.stats import NOTHING_KNOWN, Statistics
@@ -31,7 +31,7 @@ def stream(
     df: DataFrame,
     *,
     time: str,
-    window: str | timedelta | RowWindow | Unbounded | None = None,
+    window: WindowLike = None,
     lateness: str | timedelta = "0 seconds",
     max_future: str | timedelta | None = "1 day",
     site: str | None = None,
@@ -43,8 +43,9 @@ def stream(
         df: The rows, streaming or plain.
         time: The column with the event time, a timestamp.
         window: How long a row waits for partners, for example ``"10 minutes"``; both ends count. A number of
-            rows is written ``wm.rows(1000)``, and ``wm.UNBOUNDED`` waits for ever. It may be left out where
-            conditions on time say how far apart the rows of a result can be.
+            rows is written ``wm.rows(1000)``, slots of time ``wm.tumbling("10 minutes")``, and
+            ``wm.UNBOUNDED`` waits for ever. It may be left out where conditions on time say how far apart
+            the rows of a result can be.
         lateness: How far behind the newest row of this stream a row may arrive and still be joined.
         max_future: Rows dated further ahead of the clock than this are set aside and counted, because one
             of them would move the watermark past everything; None trusts every timestamp.
@@ -54,7 +55,7 @@ def stream(
     Example:
         >>> orders = wm.stream("orders", orders_df, time="ts", window="10 minutes", lateness="30 seconds")
         >>> orders.window
-        datetime.timedelta(seconds=600)
+        TimeWindow(length=datetime.timedelta(seconds=600))
     """
     if not hasattr(df, "schema") or not hasattr(df, "isStreaming"):
         raise InvalidStream(
@@ -136,10 +137,10 @@ def sql(
 ) -> Query:
     """Join streams with a query in SQL.
 
-    A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]`` or ``[ROWS 1000]`` or
-    ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and ``[TIME ts]`` for the event-time
-    column, which may be left out where there is only one timestamp. ``SELECT *`` returns one struct per
-    stream.
+    A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]``, ``[TUMBLING 1 HOUR]``,
+    ``[ROWS 1000]`` or ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and
+    ``[TIME ts]`` for the event-time column, which may be left out where there is only one timestamp.
+    ``SELECT *`` returns one struct per stream.
 
     Args:
         text: The query.
@@ -205,8 +206,8 @@ def _only_timestamp(name: str, df: DataFrame) -> str:
 
 
 def _window(stream_name: str, value: Any) -> Window:
-    kinds = (RowWindow, Unbounded)
-    return value if value is None or isinstance(value, kinds) else _duration(stream_name, "window", value)
+    ready = value is None or isinstance(value, Window)
+    return window_of(value if ready else _duration(stream_name, "window", value))
 
 
 def _duration(stream_name: str, what: str, value: Any) -> timedelta:

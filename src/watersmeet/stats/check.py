@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from watersmeet.errors import InvalidStatistics, choices
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 from watersmeet.query.keys import key_names, keys_of
 from watersmeet.stats.statistics import ANY_KEY, Statistics
 
@@ -70,8 +70,8 @@ def _refuse_unknown_keys(query: JoinQuery, statistics: Statistics, number: int) 
 
 def _refuse_wrong_window(query: JoinQuery, statistics: Statistics, number: int, name: str) -> None:
     stream, reach, window = statistics.of(name), query.reaches[number], query.streams[number].window
-    if isinstance(window, RowWindow):
-        if not window.per_key and (stream.window_rows.value or 0) > window.count:
+    if window.most_rows is not None:
+        if window.counts_whole_stream and (stream.window_rows.value or 0) > window.most_rows:
             raise InvalidStatistics(
                 f'statistics of stream "{name}" contradict each other',
                 f"{stream.window_rows.number:g} rows alive in a window of the {window}.",
@@ -80,7 +80,8 @@ def _refuse_wrong_window(query: JoinQuery, statistics: Statistics, number: int, 
         return
     if reach is None:
         return
-    by_rate = stream.rate * (reach / 1e6)
+    seconds = window.mean_life_us(reach) / 1e6
+    by_rate = stream.rate * seconds
     given = stream.window_rows
     if (
         by_rate.is_known
@@ -89,7 +90,7 @@ def _refuse_wrong_window(query: JoinQuery, statistics: Statistics, number: int, 
     ):
         raise InvalidStatistics(
             f'statistics of stream "{name}" contradict each other',
-            f"{stream.rate.number:g} rows per second live {reach / 1e6:g} s, which makes {by_rate.number:g} "
+            f"{stream.rate.number:g} rows per second live {seconds:g} s, which makes {by_rate.number:g} "
             f"rows alive, not {given.number:g}.",
             "leave out window_rows: it follows from the rate.",
         )

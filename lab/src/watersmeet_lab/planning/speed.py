@@ -12,6 +12,7 @@ from watersmeet.optimize.planning import Planning
 from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
+from watersmeet.query.window import TimeWindow
 from watersmeet.stats.given import statistics
 
 _REPEATS = 15
@@ -32,7 +33,8 @@ def _query(names: list[str], edges: list[tuple[str, str]]) -> JoinQuery:
     keys = [f"k{number}" for number in range(max(1, len(edges)))]
     columns = (Column("ts", "timestamp"), *(Column(key, "bigint") for key in keys))
     streams = [
-        Stream(name, columns, "ts", timedelta(seconds=10 + number)) for number, name in enumerate(names)
+        Stream(name, columns, "ts", TimeWindow(timedelta(seconds=10 + number)))
+        for number, name in enumerate(names)
     ]
     on = [f"{a}.{key} = {b}.{key}" for (a, b), key in zip(edges, keys, strict=False)] or keys
     return join_query(streams, on, None, "inner", ColumnsOnly())

@@ -14,6 +14,7 @@ from math import ceil
 
 from watersmeet.cost.traffic import ValueTraffic
 from watersmeet.kernel.sites.node import Addressed
+from watersmeet.query.window import window_of
 from watersmeet.sim.distribution import Values
 from watersmeet.sim.link import SECOND, LinkModel
 from watersmeet.sim.planned import planned
@@ -82,7 +83,7 @@ def run(
     streams: Sequence[SimStream], on: str | Sequence[str], method: Method, *, seconds: float, seed: int
 ) -> Counted:
     """Simulate a plan for so many seconds after its windows have filled."""
-    longest = max(stream.window.total_seconds() for stream in streams if isinstance(stream.window, timedelta))
+    longest = max(window_of(stream.window).longest_us or 0 for stream in streams) / 1e6
     tick = (longest + seconds) / TICKS
     filling = ceil(longest / tick)
     scenario = Scenario(

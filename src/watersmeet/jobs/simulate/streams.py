@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from watersmeet.jobs.settings import Table
 from watersmeet.jobs.simulate.values import known_site, made, seconds
-from watersmeet.query import RowWindow
+from watersmeet.jobs.windows import read_window
 from watersmeet.sim.distribution import Values
 from watersmeet.sim.replay import Replayed
 from watersmeet.sim.scenario import SimStream
@@ -20,7 +19,7 @@ def read_streams(table: Table, sites: Sequence[str], folder: Path) -> tuple[SimS
     found = []
     for name in table.names():
         one = table.table(name)
-        site, window = one.text("site", needed=True), _window(one)
+        site, window = one.text("site", needed=True), read_window(one)
         if site is not None:
             known_site(one, site, sites)
         feed: Generated | Replayed | None
@@ -88,13 +87,3 @@ def _values(one: Table) -> Values | None:
     given |= {"distribution": kind or (None if shares is None else "given")}
     chosen = {name: value for name, value in given.items() if value is not None}
     return made(one, lambda: Values(len(shares or ()) if count is None else count, **chosen))
-
-
-def _window(one: Table) -> Any:
-    value = one.raw("window")
-    if value is None or isinstance(value, str):
-        return None if value is None else one.duration("window", value)
-    rows = one.table("window")
-    count = rows.number("rows", needed=True)
-    rows.refuse_others()
-    return None if count is None else RowWindow(count)

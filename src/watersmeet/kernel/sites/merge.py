@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from watersmeet.kernel.sites.held import Held
-from watersmeet.kernel.sites.packet import END, START, TIME, USABLE, Packet, chosen, rows_packet, times
+from watersmeet.kernel.sites.packet import END, ENDS, START, TIME, USABLE, Packet, chosen, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
+from watersmeet.query.window_kind import OwnEnds
 
 
 class Merge:
@@ -24,13 +25,15 @@ class Merge:
         late: Rows that came after the promise that none like them would come; they are dropped.
     """
 
-    def __init__(self, senders: Sequence[str], *, ordered: bool = True) -> None:
+    def __init__(self, senders: Sequence[str], *, ordered: bool = True, ends: OwnEnds | None = None) -> None:
         """Nothing has come yet.
 
         Args:
             senders: Who sends rows.
             ordered: Whether rows wait for the watermark; without it they go on at once, in any order.
+            ends: How rows get their ends, where their window does not say it for all.
         """
+        self.ends = ends
         self.watermarks = dict.fromkeys(senders, START)
         self.ordered = ordered
         self.held = Held()
@@ -53,7 +56,12 @@ class Merge:
             rows = self.held.take(promise) if promise > self.sent else None
         if promise > self.sent or (rows is not None and rows.num_rows):
             self.sent = promise
-            yield "out", _usable(rows, promise)
+            yield "out", _usable(self._ending(rows), promise)
+
+    def _ending(self, rows: pa.RecordBatch | None) -> pa.RecordBatch | None:
+        if rows is None or self.ends is None:
+            return rows
+        return rows.append_column(ENDS, pa.array(self.ends.of(times(rows))))
 
     @property
     def rows_held(self) -> int:

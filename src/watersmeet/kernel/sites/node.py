@@ -186,7 +186,7 @@ class Node:
         edges = self.wiring.edges
         if isinstance(spec, MergeSpec):
             senders = [edge.sender for edge in edges if edge.receiver == spec.name] or [""]
-            return Merge(senders, ordered=spec.ordered)
+            return Merge(senders, ordered=spec.ordered, ends=spec.ends)
         if isinstance(spec, WindowSpec):
             readers = [p.name for p in self.wiring.parts if getattr(p, "window", None) == spec.name]
             return Window(spec.reach, spec.count, readers, spec.share)

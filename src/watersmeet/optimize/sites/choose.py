@@ -23,7 +23,7 @@ from watersmeet.plan.sites.plan import OneSite, Shape, SitePlan
 from watersmeet.plan.sites.sequences import Hop, Sequences
 from watersmeet.plan.sites.tree import LeftDeep, TwoWayHop
 from watersmeet.plan.sites.wiring import Wiring
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 from watersmeet.query.network import Network, refuse_unfit_network
 from watersmeet.stats import Figure
 from watersmeet.stats.check import refuse_foreign_statistics
@@ -101,16 +101,13 @@ def refuse_query_without_sites(query: JoinQuery) -> None:
 def _refuse_what_cannot_run(query: JoinQuery, given: SitePlanning) -> None:
     refuse_query_without_sites(query)
     for stream in query.streams:
-        window = stream.window
-        if not isinstance(window, RowWindow):
-            continue
-        if window.per_key:
+        if stream.window.counts_per_key:
             raise InvalidPlanning(
                 f'rows of stream "{stream.name}" cannot be counted per key between sites',
                 "which rows of a key are alive is known only where all of them meet.",
                 "count the rows of the whole stream, wm.rows(n), or join in one place with to_dataframe().",
             )
-        if given.method not in (AUTO, "sequences"):
+        if stream.window.counts_rows and given.method not in (AUTO, "sequences"):
             raise InvalidPlanning(
                 f'method "{given.method}" cannot join windows of rows',
                 f'stream "{stream.name}" has one, and its rows are counted where they arrive.',
@@ -121,7 +118,7 @@ def _refuse_what_cannot_run(query: JoinQuery, given: SitePlanning) -> None:
 def _candidates(problem: SiteProblem, planning: Planning) -> Iterator[Candidate]:
     """The plans to choose from, the simplest first."""
     given = planning.sites
-    counted = any(isinstance(stream.window, RowWindow) for stream in problem.query.streams)
+    counted = any(stream.window.counts_rows for stream in problem.query.streams)
     makers: dict[str, Callable[[], Iterator[Candidate]]] = {
         "one site": lambda: _at_one_site(problem),
         "placed": lambda: _placed(problem, given),

@@ -11,7 +11,6 @@ from watersmeet.cost.sizes import Sizes
 from watersmeet.optimize.sites.key_groups import Floats, KeyGroups, Streams, key_groups
 from watersmeet.optimize.sites.widths import Widths
 from watersmeet.plan.sites.algorithm import Algorithm
-from watersmeet.query import RowWindow
 
 # A batch, where nobody says what time one spans; seconds.
 DEFAULT_TICK = 1.0
@@ -156,11 +155,11 @@ class Meetings:
         (first, *others) = sorted(streams)
         reach = self.sizes.query.reaches[first]
         if not others and reach is not None and not self._counted(streams):
-            return reach / 1e6
+            return self.sizes.query.streams[first].window.mean_life_us(reach) / 1e6
         rate, alive = self.rate(streams), self.sizes.alive_together(streams).value
         if rate is None or alive is None:
             return None
         return alive / rate if rate else 0.0
 
     def _counted(self, streams: Streams) -> bool:
-        return any(isinstance(self.sizes.query.streams[s].window, RowWindow) for s in streams)
+        return any(self.sizes.query.streams[s].window.counts_rows for s in streams)

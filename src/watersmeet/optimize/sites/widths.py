@@ -63,6 +63,7 @@ class Widths:
             names = list(step.columns)
         else:
             names = [named(ref) for ref in source_refs(self._query, first)]
+            ends = ends or self._query.streams[first].window.rows_bring_ends
         times = 1 + ends
         widths = [self._columns[name] for name in names]
         known = [width for width in widths if width is not None]

@@ -11,7 +11,7 @@ from watersmeet.plan.layout import OperatorLayout, Ref, layouts
 from watersmeet.plan.measured import Measured, MeasuredDeployment, MeasuredInput, MeasuredOperator
 from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.plan.sites.columns import ready_conditions
-from watersmeet.query import JoinQuery, RowWindow, Stream, Unbounded
+from watersmeet.query import JoinQuery
 from watersmeet.query.duration import describe_duration
 from watersmeet.query.near import nearness
 from watersmeet.query.predicate import Condition
@@ -177,22 +177,13 @@ def stream_facts(query: JoinQuery) -> tuple[StreamFacts, ...]:
     return tuple(
         StreamFacts(
             stream.name,
-            _alive(stream, reach),
+            stream.window.explained(stream.time, reach),
             # Where nothing expires, nothing is late.
-            None if isinstance(stream.window, Unbounded) else describe_duration(stream.lateness),
+            None if stream.window.endless else describe_duration(stream.lateness),
             tuple(f.text for f in query.filters if f.stream == number),
         )
         for number, (stream, reach) in enumerate(zip(query.streams, query.reaches, strict=True))
     )
-
-
-def _alive(stream: Stream, reach: int | None) -> str:
-    limits = [str(stream.window)] if isinstance(stream.window, RowWindow | Unbounded) else []
-    if reach is not None:
-        length = timedelta(microseconds=reach)
-        why = "" if length == stream.window else ", from the conditions on time"
-        limits.append(f"alive {describe_duration(length)} after {stream.time}{why}")
-    return ", ".join(limits)
 
 
 def _inputs(

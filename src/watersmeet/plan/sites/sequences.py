@@ -20,7 +20,7 @@ from watersmeet.plan.sites.wiring import (
     Wiring,
     WiringBuilder,
 )
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 
 
 def refuse_row_windows(query: JoinQuery, what: str) -> None:
@@ -31,7 +31,7 @@ def refuse_row_windows(query: JoinQuery, what: str) -> None:
         what: What cannot be done, for people.
     """
     for stream in query.streams:
-        if isinstance(stream.window, RowWindow):
+        if stream.window.counts_rows:
             raise InvalidPlanning(
                 f"{what} for a window of rows",
                 f'stream "{stream.name}" has one, and its rows are counted where they arrive.',
@@ -89,14 +89,15 @@ class Building:
     def __post_init__(self) -> None:
         """Add sources and windows."""
         for stream, site in enumerate(self.sites):
-            source = self.wires.add(MergeSpec(f"source {self.query.names[stream]}", site, stream))
+            ends = self.query.own_ends(stream)
+            source = self.wires.add(MergeSpec(f"source {self.query.names[stream]}", site, stream, ends=ends))
             self.sources.append(source)
             self.window(f"window {self.query.names[stream]}", site, source, stream)
 
     def limits(self, stream: int) -> tuple[int, int | None]:
         """How long rows of a stream live, and how many of them at a time."""
-        reach, window = self.query.reaches[stream], self.query.streams[stream].window
-        return FOREVER_US if reach is None else reach, window.count if isinstance(window, RowWindow) else None
+        reach = self.query.reaches[stream]
+        return FOREVER_US if reach is None else reach, self.query.streams[stream].window.most_rows
 
     def window(self, name: str, site: str, source: str, stream: int) -> str:
         """Add a window of a stream at a site."""

@@ -28,7 +28,7 @@ from watersmeet.plan.sites.wiring import (
     Wiring,
     WiringBuilder,
 )
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class Sliced:
 
     def _stream(self, query: JoinQuery, wires: WiringBuilder, stream: int) -> list[str]:
         """A stream at every node, and its slices at some."""
-        reach, window = query.reaches[stream], query.streams[stream].window
-        count = window.count if isinstance(window, RowWindow) else None
+        reach, count = query.reaches[stream], query.streams[stream].window.most_rows
         sources = []
         for place, node in enumerate(self.nodes):
-            source = wires.add(MergeSpec(f"source {query.names[stream]} {node}", node, stream))
+            ends = query.own_ends(stream)
+            source = wires.add(MergeSpec(f"source {query.names[stream]} {node}", node, stream, ends=ends))
             sources.append(source)
             if place < self.lengths[stream]:
                 share = Share(place, self.lengths[stream])

@@ -16,6 +16,7 @@ from typing import Any
 from watersmeet.plan.plan import Operator, Plan
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.step import Step
+from watersmeet.query.window_kind import OwnEnds
 
 # Where an edge ends whose packets are results of the join.
 RESULTS = ""
@@ -23,12 +24,21 @@ RESULTS = ""
 
 @dataclass(frozen=True, slots=True)
 class MergeSpec:
-    """Rows are put in the order of time (`kernel.sites.merge`)."""
+    """Rows are put in the order of time (`kernel.sites.merge`).
+
+    Attributes:
+        name: Its name.
+        site: Where it is.
+        stream: The stream whose rows begin their way here; None for results.
+        ordered: Whether rows wait until nothing before them can come.
+        ends: How the rows get their ends, where their reach does not say it.
+    """
 
     name: str
     site: str
     stream: int | None = None
     ordered: bool = True
+    ends: OwnEnds | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from watersmeet.errors import InvalidSimulation
 from watersmeet.kernel.ring.join import AgeWindow, Join
 from watersmeet.kernel.ring.predicate import Predicate
 from watersmeet.plan.plan import ProbePath
-from watersmeet.query import RowWindow
+from watersmeet.query import Window
 from watersmeet.sim.distribution import generator
 from watersmeet.sim.link import SECOND, LinkModel
 
@@ -32,7 +32,7 @@ class RingStream:
     """
 
     rate: float
-    window: float | RowWindow
+    window: float | Window
     changes: tuple[tuple[float, float], ...] = ()
     value: Callable[[np.random.Generator], Any] | None = None
 
@@ -41,21 +41,27 @@ class RingStream:
         for rate in (self.rate, *(rate for _, rate in self.changes)):
             if not 0 <= rate < math.inf:
                 raise InvalidSimulation("rate of a stream on a ring must be 0 or more", f"it is {rate}.")
-        if not isinstance(self.window, RowWindow) and not 1 / SECOND <= self.window < math.inf:
+        if self.seconds is not None and not 1 / SECOND <= self.seconds < math.inf:
             raise InvalidSimulation(
-                "window of a stream on a ring must be a microsecond or more", f"it is {self.window} s."
+                "window of a stream on a ring must be a microsecond or more", f"it is {self.seconds} s."
             )
-        if isinstance(self.window, RowWindow) and self.window.per_key:
+        if isinstance(self.window, Window) and not self.window.counts_whole_stream:
             raise InvalidSimulation(
-                "rows of a stream on a ring are counted together", "its window counts each key apart."
+                "rows of a stream on a ring live for some seconds, or are counted together",
+                f"its window is: {self.window}.",
             )
+
+    @property
+    def seconds(self) -> float | None:
+        """How long rows live; None where they are counted."""
+        return None if isinstance(self.window, Window) else self.window
 
     @property
     def ages(self) -> AgeWindow:
         """The window as nodes see it."""
-        if isinstance(self.window, RowWindow):
-            return AgeWindow(self.window.count, rows=True)
-        return AgeWindow(round(self.window * SECOND))
+        if not isinstance(self.window, Window):
+            return AgeWindow(round(self.window * SECOND))
+        return AgeWindow(self.window.most_rows or 0, rows=True)
 
     def rate_at(self, second: float) -> float:
         """Rows per second at some time."""
@@ -131,7 +137,7 @@ class RingScenario:
         """The second from which on something is measured."""
         if self.warmup is not None:
             return self.warmup
-        return max((s.window for s in self.streams if not isinstance(s.window, RowWindow)), default=0.0)
+        return max((s.seconds for s in self.streams if s.seconds is not None), default=0.0)
 
     def arrivals(self) -> list[Arrival]:
         """All rows in the order they arrive; the place in the list is a row's id."""

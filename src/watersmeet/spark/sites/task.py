@@ -19,7 +19,7 @@ from watersmeet.plan.layout import result_columns, value_ref
 from watersmeet.plan.plan import Source
 from watersmeet.plan.sites.columns import named, source_refs
 from watersmeet.plan.sites.wiring import MJoinSpec, Wiring
-from watersmeet.query import JoinQuery, RowWindow
+from watersmeet.query import JoinQuery
 from watersmeet.spark.buckets import SiteBuckets
 from watersmeet.spark.host.task import InputTask, Task
 from watersmeet.spark.prepare import (
@@ -141,4 +141,4 @@ def _input_task(
 
 def _counted(query: JoinQuery, stream: int) -> bool:
     """Whether the rows of a stream are counted, those that cannot join too."""
-    return isinstance(query.streams[stream].window, RowWindow)
+    return query.streams[stream].window.counts_rows
