@@ -80,7 +80,7 @@ def test_nothing_ends_before_it_was_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading is slow, is interrupted, fails; and then goes on to the full result."""
-    ended = Ended(spark, tmp_path, files=4)
+    ended = Ended(spark, tmp_path, files=6)
     ended.fails_at = 2
     running = ended.start(trigger="3 seconds")
     with pytest.raises(TimeoutError, match="the sources have not been read in time") as raised:
