@@ -76,6 +76,7 @@ class Ended:
         return list((self.folder / "mail").glob(f"*/{CONTROL}/*.mail"))
 
 
+@pytest.mark.slow
 def test_nothing_ends_before_it_was_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_nothing_ends_before_it_was_read(
     ended.check(again)
 
 
+@pytest.mark.slow
 def test_streams_that_never_fall_silent_end_at_once(spark: SparkSession, tmp_path: Path) -> None:
     """What was read before the end counts, what comes after it is late."""
 
