@@ -77,11 +77,12 @@ class Ended:
         return list((self.folder / "mail").glob(f"*/{CONTROL_SENDER}/*.mail"))
 
 
+@pytest.mark.slow
 def test_nothing_ends_before_it_was_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading is slow, is interrupted, fails; and then goes on to the full result."""
-    ended = Ended(spark, tmp_path, files=4)
+    ended = Ended(spark, tmp_path, files=6)
     ended.fails_at = 2
     running = ended.start(trigger="3 seconds")
     with pytest.raises(TimeoutError, match="the sources have not been read in time") as raised:
@@ -109,6 +110,7 @@ def test_nothing_ends_before_it_was_read(
     ended.check(again)
 
 
+@pytest.mark.slow
 def test_streams_that_never_fall_silent_end_at_once(spark: SparkSession, tmp_path: Path) -> None:
     """What was read before the end counts, what comes after it is late."""
 
