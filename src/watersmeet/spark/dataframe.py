@@ -116,7 +116,9 @@ def _clock(plan: Plan, operator: Operator, task: Task, stream: int) -> DataFrame
     number = clock_number(plan, operator, stream)
     assert number is not None
     settings = plan.query.streams[stream]
-    columns = [column_named(settings.time), *[believed_time(settings)] * guarded(plan, settings)]
+    columns = [column_named(settings.time).alias("time")]
+    if guarded(plan, settings):
+        columns.append(believed_time(settings).alias("believed"))
     return packed_clock(settings.source.select(*columns), task, number)
 
 
