@@ -18,8 +18,8 @@ from watersmeet.kernel import search
 from watersmeet.kernel.blob import from_blob, to_blob
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys, encode_keys
+from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.operator import Kernel as OperatorKernel
-from watersmeet.kernel.room import Room
 from watersmeet.kernel.run import Rows
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan, ProbePath
@@ -79,7 +79,7 @@ class Kernel:
         paths: Sequence[ProbePath] | None = None,
         hashed: Callable[[Any], Any] | None = None,
         stored: bool = False,
-        room: Room | None = None,
+        open_limit: OpenLimit | None = None,
     ) -> None:
         """Start empty.
 
@@ -91,7 +91,7 @@ class Kernel:
             plan = replace(plan, root=replace(plan.root, paths=tuple(paths)))
         self.join = join_for(plan)
         assert isinstance(self.join, MultiwayJoin)
-        self.join.room = room
+        self.join.open_limit = open_limit
         self._hashed = hashed
         self._stored = stored
         self.results: list[Result] = []

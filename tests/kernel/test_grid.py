@@ -17,7 +17,7 @@ from watersmeet.kernel.grid import around, cells
 from watersmeet.query import Column, Stream
 from watersmeet.query.expression import Field
 from watersmeet.query.join import join_query
-from watersmeet.query.near import Near, nearness
+from watersmeet.query.number_band import NumberBand, number_band
 from watersmeet.query.predicate import ColumnsOnly
 
 X, Y = Field(0, "v", "double"), Field(1, "v", "double")
@@ -31,7 +31,7 @@ NUMBERS = st.one_of(
 def test_whatever_is_near_is_in_the_cells_around(
     numbers: list[float], half: float, middle: float, parts: list[float]
 ) -> None:
-    near = Near(X, Y, middle - half, middle + half)
+    near = NumberBand(X, Y, middle - half, middle + half)
     if not (math.isfinite(near.low) and math.isfinite(near.high)):
         return
     rights = np.array([float(number) for number in numbers])
@@ -47,7 +47,7 @@ def test_whatever_is_near_is_in_the_cells_around(
 
 
 def test_whole_numbers_beyond_doubles_share_a_cell() -> None:
-    near = Near(X, Y, -1, 1)
+    near = NumberBand(X, Y, -1, 1)
     edge = (1 << 62) + 1
     assert cells(near, pa.array([edge, edge + 1]), left=True).tolist() == [1 << 50, 1 << 50]
 
@@ -87,10 +87,10 @@ def test_bounds_are_read_from_conditions(
     texts: list[str], expected: tuple[str, str, float, float] | None
 ) -> None:
     query = join_query(streams(), texts, ["a.i"], "inner", ColumnsOnly(), cross=True)
-    found = nearness([condition.expression for condition in query.conditions], [0], [1])
+    found = number_band([condition.expression for condition in query.conditions], [0], [1])
     read = None if found is None else (found.left.column, found.right.column, found.low, found.high)
     assert read == expected
-    turned = nearness([condition.expression for condition in query.conditions], [1], [0])
+    turned = number_band([condition.expression for condition in query.conditions], [1], [0])
     assert (turned is None) == (expected is None)
     if turned is not None and expected is not None:
         assert (turned.low, turned.high) == (-expected[3], -expected[2])

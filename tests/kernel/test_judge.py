@@ -151,7 +151,7 @@ def test_a_function_that_changes_its_mind_is_noticed_and_still_asked() -> None:
     column = pa.array(np.arange(100))
     with pytest.warns(PredicateWarning, match=r"chance\(a.x, b.x\) did not say the same"):
         asked(judge.function, column, column, judge=judge)
-    assert judge.now.unlike > 0
+    assert judge.now.inconsistent > 0
     # One word is enough.
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -25,7 +25,7 @@ from watersmeet.kernel.keys import encode_keys
 from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.run import Rows, build_run
 from watersmeet.kernel.sampling import Look, sample_windows
-from watersmeet.kernel.slices import Slice
+from watersmeet.kernel.time_slices import TimeSlice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Adaptive, HeadState
 from watersmeet.plan import ProbePath
@@ -114,7 +114,7 @@ def stored_columns(columns: list[pa.Array]) -> StoredRun:
     times = np.arange(n)
     values = pa.record_batch([pa.array(range(n), pa.int64())], schema=KEPT)
     run = build_run(Rows(encode_keys(columns), times, values))
-    return StoredRun("run", Slice(1, 0), n, 0, n, lambda: run)
+    return StoredRun("run", TimeSlice(1, 0), n, 0, n, lambda: run)
 
 
 @given(st.lists(st.lists(st.integers(0, 3000), min_size=1, max_size=400), min_size=1, max_size=3))

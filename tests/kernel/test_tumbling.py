@@ -16,7 +16,7 @@ from harness.histories import History, histories
 from harness.kernel import Kernel, result_blocks
 from oracles import duck, reference
 from oracles.reference import Row, Slots, Table, assert_same_rows
-from watersmeet.kernel.room import Room
+from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.query.window import tumbling
 
 
@@ -44,7 +44,9 @@ def test_two_oracles_and_the_kernel_agree(history: History, stored: bool) -> Non
 
 @given(tumbling_histories())
 def test_windows_that_do_not_fit_in_memory(history: History) -> None:
-    assert_same_rows(Kernel(history.windows, room=Room(400)).run(history), reference.join(history.tables()))
+    assert_same_rows(
+        Kernel(history.windows, open_limit=OpenLimit(400)).run(history), reference.join(history.tables())
+    )
 
 
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 8)), max_size=60), st.integers(1, 20))

@@ -15,8 +15,8 @@ from harness.histories import History, histories
 from harness.kernel import Kernel, columns_of
 from oracles.reference import Row
 from watersmeet.kernel.run import Run
-from watersmeet.kernel.slices import cut
-from watersmeet.kernel.window import Window
+from watersmeet.kernel.time_slices import cut
+from watersmeet.kernel.window import StoredWindow
 
 
 def rows_in(run: Run) -> list[tuple[int, int]]:
@@ -124,7 +124,7 @@ def test_a_row_stays_until_the_watermark_reaches_its_end_and_goes_then() -> None
 @pytest.mark.parametrize("text", [False, True])
 def test_compaction_keeps_the_rows_and_the_number_of_runs_low(*, text: bool) -> None:
     numbers = count()
-    window = Window(1_000_000, 12, lambda: str(next(numbers)))
+    window = StoredWindow(1_000_000, 12, lambda: str(next(numbers)))
     random = np.random.default_rng(4)
     expected = []
     for i in range(300):
@@ -138,7 +138,7 @@ def test_compaction_keeps_the_rows_and_the_number_of_runs_low(*, text: bool) -> 
 
 def test_runs_too_large_to_put_together_stay_apart() -> None:
     numbers = count()
-    window = Window(1_000_000, 12, lambda: str(next(numbers)), merge_bytes=1500)
+    window = StoredWindow(1_000_000, 12, lambda: str(next(numbers)), merge_bytes=1500)
     for i in range(64):
         window.insert(columns_of([Row((i,), i, i)]))
         window.compact()

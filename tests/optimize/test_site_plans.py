@@ -21,7 +21,7 @@ from oracles.graph import LastRows
 from oracles.reference import assert_same_rows
 from watersmeet.cost.sizes import Sizes
 from watersmeet.errors import InvalidPlanning, InvalidQuery
-from watersmeet.kernel.sites.packet import Packet, encode
+from watersmeet.kernel.sites.packet import Packet, to_bytes
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.sites.by_bytes import OneWay, Reached
 from watersmeet.optimize.sites.choose import choose_site_plan
@@ -405,6 +405,6 @@ def test_frames_are_as_large_as_the_model_says() -> None:
     pa = pytest.importorskip("pyarrow")
     for columns in (1, 3, 6):
         rows = pa.record_batch([pa.array([7] * 10)] * columns, [f"{n}.value" for n in range(columns)])
-        size = len(encode([("12", Packet(1_700_000_000_000_000, {"rows": rows}))]))
+        size = len(to_bytes([("12", Packet(1_700_000_000_000_000, {"rows": rows}))]))
         model = TABLE_BYTES + columns * (COLUMN_BYTES + 80) + PACKET_BYTES
         assert model == pytest.approx(size, rel=0.02, abs=10)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from watersmeet.optimize.placement.wiring import placed_wiring
 
 from harness.delays import two_streams
 from harness.graphs import SHAPES, random_events, random_query
@@ -27,6 +26,7 @@ from harness.sites import (
 from watersmeet.kernel.blob import from_blob
 from watersmeet.kernel.sites.node import Addressed
 from watersmeet.kernel.sites.packet import END, TIME, Packet
+from watersmeet.optimize.sites.placed_wiring import placed_wiring
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.columns import named, source_refs
 from watersmeet.plan.sites.sequences import Hop, Sequences

@@ -27,7 +27,7 @@ from harness.sites import (
 from oracles import graph
 from oracles.graph import LastRows
 from oracles.reference import assert_same_rows
-from watersmeet.kernel.sites.window import Window
+from watersmeet.kernel.sites.window import SiteWindow
 from watersmeet.optimize.sites.placed_wiring import placed_wiring
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.sequences import Sequences
@@ -126,7 +126,7 @@ def test_slices_hold_every_row_once_and_as_many_each() -> None:
     def look(_now: int) -> None:
         nonlocal most
         held = [
-            [part.store.rows for part in node.parts.values() if isinstance(part, Window)]
+            [part.store.rows for part in node.parts.values() if isinstance(part, SiteWindow)]
             for node in simulation.nodes.values()
         ]
         for loads in zip(*held, strict=True):

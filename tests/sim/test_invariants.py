@@ -21,7 +21,7 @@ from watersmeet.kernel.sites.pull import Pulling, Serving
 from watersmeet.kernel.sites.sieve import Sifted, Sifting
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.sequences import Hop, Sequences
-from watersmeet.plan.sites.wiring import NearSpec
+from watersmeet.plan.sites.wiring import HeadSideSpec
 from watersmeet.sim.distribution import Values
 from watersmeet.sim.link import LinkModel
 from watersmeet.sim.report import Report
@@ -50,7 +50,7 @@ def at_rest(algorithm: Algorithm, seed: int) -> tuple[list[tuple[Part, Part]], d
     simulation = Simulation(wiring, same_links(LinkModel(latency=0.13)), seed=seed, size=size)
     simulation.run(ticks(query, seed, keys=8)[:-2])
     parts = {name: part for node in simulation.nodes.values() for name, part in node.parts.items()}
-    near = [spec.name for spec in wiring.parts if isinstance(spec, NearSpec)]
+    near = [spec.name for spec in wiring.parts if isinstance(spec, HeadSideSpec)]
     return [(parts[name], parts[name.replace("near", "far")]) for name in near], sent
 
 

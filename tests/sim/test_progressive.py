@@ -28,7 +28,7 @@ from watersmeet.optimize.progressive.flush import (
 )
 from watersmeet.optimize.progressive.policies import Rules, policy
 from watersmeet.optimize.progressive.tasks import FastestOutput
-from watersmeet.plan.progressive import Flush, Merge, Scan
+from watersmeet.plan.progressive import Flush, MergeTask, ScanTask
 from watersmeet.sim.progressive.store import Found, Kept, KeyRows, SimulatedStore
 
 ALGORITHMS = ("rpj", "rpj-md", "rpj-dd", "xjoin", "hmj")
@@ -127,9 +127,9 @@ def test_any_flush_and_any_task_at_any_time(rule: FlushRule, seed: int) -> None:
     """Exactness does not hang on the order in which a policy does things."""
     random = np.random.default_rng(seed)
 
-    def some_task(standing: Any, _disk: Any) -> Scan | Merge | None:
+    def some_task(standing: Any, _disk: Any) -> ScanTask | MergeTask | None:
         partition = int(random.integers(len(standing.merging)))
-        return Merge(partition) if random.random() < 0.4 else Scan(int(random.integers(2)), partition)
+        return MergeTask(partition) if random.random() < 0.4 else ScanTask(int(random.integers(2)), partition)
 
     history = Played(seed, new_join(Rules(rule, some_task), 3, 6, 12, int(random.integers(1, 8))), 6)
     for _ in range(30):
@@ -150,7 +150,7 @@ def test_with_one_key_per_partition_what_tasks_would_find_is_known_exactly(
 ) -> None:
     keys = 3
     random = np.random.default_rng(seed)
-    wanted: list[Scan | Merge] = []
+    wanted: list[ScanTask | MergeTask] = []
     rules = Rules(rule, lambda _standing, _disk: wanted.pop())
     history = Played(seed, new_join(rules, keys, keys, 10, 4), keys)
     for _ in range(25):
@@ -158,15 +158,17 @@ def test_with_one_key_per_partition_what_tasks_would_find_is_known_exactly(
         partition, side = int(random.integers(keys)), int(random.integers(2))
         books = history.join.books
         expected = (
-            (Merge(partition), int(books.merging[partition]))
+            (MergeTask(partition), int(books.merging[partition]))
             if random.random() < 0.5
-            else (Scan(side, partition), int(books.scanning[side][partition]))
+            else (ScanTask(side, partition), int(books.scanning[side][partition]))
         )
         wanted.append(expected[0])
         found = pairs_of(history.join.idle())
         assert len(found) == expected[1]
         after = (
-            books.merging[partition] if isinstance(expected[0], Merge) else books.scanning[side][partition]
+            books.merging[partition]
+            if isinstance(expected[0], MergeTask)
+            else books.scanning[side][partition]
         )
         assert after == 0
 

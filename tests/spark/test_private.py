@@ -13,7 +13,7 @@ import pytest
 
 from watersmeet.errors import UnsafeFolder
 from watersmeet.spark.host.control import ControlReader
-from watersmeet.spark.host.shelf import Shelf, local_folder
+from watersmeet.spark.host.local_runs import LocalRuns, local_folder
 from watersmeet.spark.mail.folder import FolderMailbox
 from watersmeet.spark.mail.mailbox import Address
 from watersmeet.spark.mail.pairing import pair
@@ -86,7 +86,7 @@ def test_local_files_are_ours_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert local_folder() == local_folder() == tmp_path / f"watersmeet-{os.getuid()}"
-    Shelf(local_folder() / "query" / "join" / "0").put("run1", b"rows")
+    LocalRuns(local_folder() / "query" / "join" / "0").put("run1", b"rows")
     assert modes(tmp_path) == {"folders": {"0700"}, "files": {"0600"}}
 
 

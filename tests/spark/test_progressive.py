@@ -23,7 +23,7 @@ from harness.harm import HARMS, run_files
 from harness.relations import Relations
 from watersmeet.errors import InvalidQuery, InvalidSettings
 from watersmeet.plan.progressive import Bounded
-from watersmeet.spark.host.budget import refuse_large_batch
+from watersmeet.spark.host.memory_limit import refuse_large_batch
 
 
 class Found:

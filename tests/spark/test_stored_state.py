@@ -16,11 +16,11 @@ from watersmeet.errors import CheckpointMismatch, DamagedMessage, DamagedRun, Wa
 from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.encoding import decode, encode
 from watersmeet.kernel.shares import Piece, Shares
-from watersmeet.kernel.sites.packet import decode as packets_of
-from watersmeet.kernel.slices import Slice
+from watersmeet.kernel.sites.packet import from_bytes as packets_of
+from watersmeet.kernel.time_slices import TimeSlice
 from watersmeet.optimize.adapt import Remembered
+from watersmeet.spark.host.local_runs import LocalRuns
 from watersmeet.spark.host.mail_books import LinkTotals, MailBooks
-from watersmeet.spark.host.shelf import Shelf
 from watersmeet.spark.host.state import MANIFEST, BucketState, Manifest, RunEntry
 from watersmeet.spark.mail.folder import FolderMailbox
 
@@ -60,12 +60,12 @@ def site(values: MapState, folder: Path) -> Any:
         inputs=(),
         maker=lambda _number, _name: Bucket(),
     )
-    return BucketState(values, Shelf(folder), "{}").bucket(task, 0, "query")
+    return BucketState(values, LocalRuns(folder), "{}").bucket(task, 0, "query")
 
 
 READERS: dict[str, tuple[Callable[[bytes, Path], Any], type[WatersmeetError], str]] = {
     "manifest": (
-        lambda bad, folder: BucketState(MapState(manifest=bad), Shelf(folder), "{}"),
+        lambda bad, folder: BucketState(MapState(manifest=bad), LocalRuns(folder), "{}"),
         CheckpointMismatch,
         "not in a form that this version reads",
     ),
@@ -118,11 +118,11 @@ def test_mail_that_says_nonsense_is_refused(head: bytes) -> None:
 @pytest.mark.parametrize("name", ["../../elsewhere", "/etc/passwd", "..", "", "a/b", ".hidden"])
 def test_a_run_cannot_lie_elsewhere(name: str, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("mine")
-    shelf = Shelf(tmp_path / "join" / "0")
+    local_runs = LocalRuns(tmp_path / "join" / "0")
     for act in (
-        lambda: shelf.put(name, b"planted"),
-        lambda: shelf.get(name, 7, 0, lambda: b"planted"),
-        lambda: shelf.keep_only(set(), [name]),
+        lambda: local_runs.put(name, b"planted"),
+        lambda: local_runs.get(name, 7, 0, lambda: b"planted"),
+        lambda: local_runs.keep_only(set(), [name]),
     ):
         with pytest.raises(DamagedRun, match="a name that cannot be one"):
             act()
@@ -156,8 +156,8 @@ def test_what_a_bucket_and_a_site_remember_comes_back(tmp_path: Path) -> None:
         named=20,
     )
     values = MapState(manifest=encode(manifest))
-    assert BucketState(values, Shelf(tmp_path), "{}").manifest == manifest
-    pieces = decode(encode([Slice(60, n) for n in range(9)]))
+    assert BucketState(values, LocalRuns(tmp_path), "{}").manifest == manifest
+    pieces = decode(encode([TimeSlice(60, n) for n in range(9)]))
     assert pieces[8].number == 8
 
 
@@ -171,5 +171,5 @@ def test_state_of_something_else_is_refused(tmp_path: Path) -> None:
     values = MapState()
     values.updateValue(MANIFEST, (encode(MailBooks()),))
     with pytest.raises(CheckpointMismatch) as caught:
-        BucketState(values, Shelf(tmp_path), "{}")
+        BucketState(values, LocalRuns(tmp_path), "{}")
     assert caught.value.detail == "it holds MailBooks, not Manifest."

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows
-from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.kernel.window import StoredRun, StoredWindow
 
 # Later than every row.
 END_OF_TIME = 1 << 62
@@ -122,7 +122,7 @@ class Bucket:
     # State: runs of windows, which are large and never change, and values, which are small or few.
 
     @property
-    def windows(self) -> list[Window]:
+    def windows(self) -> list[StoredWindow]:
         """Everything that is kept as runs."""
         return []
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from watersmeet.kernel.run import Rows, Run, build_run, concat_rows, rows_of
-from watersmeet.kernel.slices import Slice
-from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.kernel.time_slices import TimeSlice
+from watersmeet.kernel.window import StoredRun, StoredWindow
 
-_ONE_SLICE = Slice(0, 0)
+_ONE_SLICE = TimeSlice(0, 0)
 
 
 @dataclass(slots=True)
-class CountedWindow(Window):
+class CountedWindow(StoredWindow):
     """Rows that live until enough others have come.
 
     Attributes:

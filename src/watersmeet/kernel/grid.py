@@ -17,28 +17,28 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.hashing import hash_words
-from watersmeet.query.near import Near
+from watersmeet.query.number_band import NumberBand
 
 # Further out a double cannot tell cells apart; what lies there is one cell.
 _FURTHEST = float(1 << 50)
 
 
-def cells(near: Near, values: pa.Array, *, left: bool) -> Any:
+def cells(band: NumberBand, values: pa.Array, *, left: bool) -> Any:
     """The cells of numbers; those of nulls mean nothing.
 
     >>> from watersmeet.query.expression import Field
-    >>> near = Near(Field(0, "v", "int"), Field(1, "v", "int"), -3, 3)
-    >>> cells(near, pa.array([0, 5, 6, 11, 12]), left=True).tolist()
+    >>> band = NumberBand(Field(0, "v", "int"), Field(1, "v", "int"), -3, 3)
+    >>> cells(band, pa.array([0, 5, 6, 11, 12]), left=True).tolist()
     [0, 0, 1, 1, 2]
     """
-    half = (near.high - near.low) / 2
+    half = (band.high - band.low) / 2
     # Twice as wide as it has to be: rounding moves a number by less than half a cell.
     width = 2 * half or 1.0
-    shift = 0.0 if left else (near.high + near.low) / 2
+    shift = 0.0 if left else (band.high + band.low) / 2
     numbers = values.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy()
     with np.errstate(over="ignore", invalid="ignore"):
         place = np.floor((numbers + shift) / width)
-    # Where a condition could hold for NaN there are no cells, see `query.near`.
+    # Where a condition could hold for NaN there are no cells, see `query.number_band`.
     return np.nan_to_num(np.clip(place, -_FURTHEST, _FURTHEST)).astype(np.int64)
 
 

@@ -13,7 +13,7 @@ from watersmeet.kernel.keytext import key_text
 from watersmeet.kernel.numbers import text_numbers
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.sampling import key_sample
-from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.stats.key_sample import HOT_TIMES, merged_sample
 
 
@@ -91,7 +91,7 @@ def _rows_of(run: Run, wanted: np.uint64) -> int:
     return 0
 
 
-def key_metrics(windows: Sequence[Window], key_types: Sequence[tuple[pa.DataType, ...]]) -> Metrics:
+def key_metrics(windows: Sequence[StoredWindow], key_types: Sequence[tuple[pa.DataType, ...]]) -> Metrics:
     """How many different keys a bucket holds of each input, and the one with the most rows if it is hot.
 
     The only key of an input is reported if there is no hot one; whoever adds reports up drops it unless it is

@@ -28,14 +28,14 @@ from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
 from watersmeet.kernel.conditions import Condition
 from watersmeet.kernel.hot_keys import key_metrics
 from watersmeet.kernel.numbers import path_number
+from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.results import Results, fetch
-from watersmeet.kernel.room import Room
 from watersmeet.kernel.route import Routes
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sampling import PathPlanner, sample_windows
 from watersmeet.kernel.search import BLOCK_BYTES, Search
 from watersmeet.kernel.slicing import Slicing
-from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
 from watersmeet.query.window_kind import OwnEnds
@@ -58,11 +58,11 @@ class MultiwayJoin(Bucket):
         planner: Chooses paths by what the windows hold; None keeps to those of the plan.
         slicing: Says which rows are stored here; None stores all that come.
         block_bytes: What a block of results may take per input.
-        room: What may be open at a time of the windows; None sets no limit.
+        open_limit: What may be open at a time of the windows; None sets no limit.
         key_types: Per input the types of its key, where keys are counted and hot ones looked for.
     """
 
-    windows: list[Window] = field()
+    windows: list[StoredWindow] = field()
     routes: Routes
     paths: tuple[ProbePath, ...]
     leaving: tuple[tuple[int, ...], ...]
@@ -72,7 +72,7 @@ class MultiwayJoin(Bucket):
     planner: PathPlanner | None = None
     slicing: Slicing | None = None
     block_bytes: int = BLOCK_BYTES
-    room: Room | None = None
+    open_limit: OpenLimit | None = None
     key_types: tuple[tuple[pa.DataType, ...], ...] = ()
     counts: Counts = field(init=False)
 
@@ -88,7 +88,7 @@ class MultiwayJoin(Bucket):
         found = {i: plan.own_ends(part) for i, part in enumerate(operator.inputs)}
         own_ends = {i: ends for i, ends in found.items() if ends is not None}
         windows = [
-            Window(plan.reach(part), plan.slices, new_id, cut_by_end=i in own_ends)
+            StoredWindow(plan.reach(part), plan.slices, new_id, cut_by_end=i in own_ends)
             for i, part in enumerate(operator.inputs)
         ]
         leaving = tuple(
@@ -154,8 +154,10 @@ class MultiwayJoin(Bucket):
             kept["paths"] = self.planner.remember()
         if self.slicing is not None:
             kept["shares"] = self.slicing.shares
-        if self.room is not None:
-            kept["found"] = self.room.remember(stored.id for window in self.windows for stored in window.runs)
+        if self.open_limit is not None:
+            kept["found"] = self.open_limit.remember(
+                stored.id for window in self.windows for stored in window.runs
+            )
         return kept
 
     def load(self, kept: dict[str, Any]) -> None:
@@ -164,18 +166,18 @@ class MultiwayJoin(Bucket):
             self.planner.recall(kept["paths"])
         if self.slicing is not None and "shares" in kept:
             self.slicing.shares = kept["shares"]
-        if self.room is not None and "found" in kept:
-            self.room.before = kept["found"]
+        if self.open_limit is not None and "found" in kept:
+            self.open_limit.before = kept["found"]
 
     def use_files(self, files: RunFiles) -> None:
         """Look into windows piece by piece, where they do not fit."""
-        assert self.room is not None
-        self.room.use_files(files)
+        assert self.open_limit is not None
+        self.open_limit.use_files(files)
 
     def resident(self) -> set[str]:
         """The runs that stay open until the next batch."""
-        assert self.room is not None
-        return self.room.staying([stored for window in self.windows for stored in window.runs])
+        assert self.open_limit is not None
+        return self.open_limit.staying([stored for window in self.windows for stored in window.runs])
 
     def take_counts(self) -> Counts:
         """The counts, starting anew."""
@@ -192,7 +194,7 @@ class MultiwayJoin(Bucket):
         if self.planner is not None:
             found["path_changes"] = self.planner.take_changes()
             found |= {f"path_{i}": path_number(path) for i, path in enumerate(self.planner.paths)}
-        if self.room is None:
+        if self.open_limit is None:
             # Where memory is limited, all runs would have to be opened for that.
             found |= key_metrics(self.windows, self.key_types)
         return found
@@ -211,7 +213,7 @@ class MultiwayJoin(Bucket):
             path = self.planner.path(part, rows_visible, look)
         lengths = [window.length for window in self.windows]
         route = self.routes.along(path, also=also)
-        search = Search(route, visible, lengths, self.block_bytes, self.room)
+        search = Search(route, visible, lengths, self.block_bytes, self.open_limit)
         for rows in search.combinations():
             self.counts.results += len(rows)
             yield from fetch(rows, self.leaving)

@@ -52,28 +52,28 @@ class PredicateWarning(UserWarning):
 
 @stored_as("asked")
 @dataclass(slots=True)
-class Asked:
+class Answers:
     """What is known about a function from asking it.
 
     Attributes:
         pairs: How many pairs it was asked about.
         held: For how many of them it held.
         seconds: How long that took.
-        unlike: Of how many pairs it said something else when it was asked again.
+        inconsistent: Of how many pairs it said something else when it was asked again.
     """
 
     pairs: int = 0
     held: int = 0
     seconds: float = 0.0
-    unlike: int = 0
+    inconsistent: int = 0
 
-    def plus(self, other: Asked) -> Asked:
+    def plus(self, other: Answers) -> Answers:
         """Both together."""
-        return Asked(
+        return Answers(
             self.pairs + other.pairs,
             self.held + other.held,
             self.seconds + other.seconds,
-            self.unlike + other.unlike,
+            self.inconsistent + other.inconsistent,
         )
 
 
@@ -89,8 +89,8 @@ class Judge:
     def __init__(self, function: Function) -> None:
         """Nothing was asked."""
         self.function = function
-        self.before = Asked()
-        self.now = Asked()
+        self.before = Answers()
+        self.now = Answers()
         self._warned: set[str] = set()
 
     @property
@@ -130,9 +130,9 @@ class Judge:
         self._warn_if_slow()
         return found
 
-    def take(self) -> Asked:
+    def take(self) -> Answers:
         """What was found in this batch, starting anew."""
-        found, self.now = self.now, Asked()
+        found, self.now = self.now, Answers()
         self.before = self.before.plus(found)
         return found
 
@@ -238,13 +238,13 @@ class Judge:
             again = self._answer(as_arguments(self.function, some), len(some[0]))
         except Exception as error:
             raise self._failed(some, error) from error
-        unlike = int((again != answer[: len(again)]).sum())
-        self.now.unlike += unlike
-        if unlike:
+        inconsistent = int((again != answer[: len(again)]).sum())
+        self.now.inconsistent += inconsistent
+        if inconsistent:
             self._warn(
-                "unlike",
-                f"predicate {self.function.text} did not say the same of the same {unlike} of {len(again)} "
-                "pairs when it was asked again. Results depend on chance then: let it look at nothing but "
+                "inconsistent",
+                f"predicate {self.function.text} did not say the same of the same "
+                f"{inconsistent} of {len(again)} pairs when it was asked again. Results depend on chance then: let it look at nothing but "
                 "its arguments, and at each pair on its own.",
             )
 

@@ -19,9 +19,9 @@ import numpy as np
 from watersmeet.kernel.combinations import Combinations, Places
 from watersmeet.kernel.conditions import Condition
 from watersmeet.kernel.gather import TooManyBytes
+from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.probe import EXAMINED, LOOKUPS, ROW_BITS, new_cursor, probe
 from watersmeet.kernel.reach import Reach, reach_of
-from watersmeet.kernel.room import Room
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.window import StoredRun
 
@@ -92,7 +92,7 @@ class Search:
         visible: Per input the runs that may be looked into.
         lengths: Per input the longest life of a row.
         block_bytes: What a block of combinations may take per input.
-        room: What may be open at a time; None sets no limit.
+        open_limit: What may be open at a time; None sets no limit.
         examined: How many candidates were looked at so far.
         lookups: How many times a key was looked for in a run so far.
     """
@@ -101,7 +101,7 @@ class Search:
     visible: Sequence[Sequence[StoredRun]]
     lengths: Sequence[int]
     block_bytes: int = BLOCK_BYTES
-    room: Room | None = None
+    open_limit: OpenLimit | None = None
     examined: int = 0
     lookups: int = 0
     _crowded: bool = False
@@ -109,7 +109,7 @@ class Search:
     def __post_init__(self) -> None:
         """Where not all windows may be open together, they are visited one by one."""
         others = [runs for part, runs in enumerate(self.visible) if part != self.route.head]
-        if self.room is not None and not self.room.holds(others):
+        if self.open_limit is not None and not self.open_limit.holds(others):
             self._crowded = True
             self.route = replace(self.route, stages=tuple(_one_by_one(self.route.stages)))
 
@@ -136,9 +136,9 @@ class Search:
 
     def _groups(self, part: int) -> Iterable[Sequence[StoredRun]]:
         """The visible runs of an input, as far as they may be open together; new rows are in any case."""
-        if self.room is None or not self._crowded or part == self.route.head:
+        if self.open_limit is None or not self._crowded or part == self.route.head:
             return [self.visible[part]]
-        return self.room.groups(self.visible[part], len(self.visible) - 1)
+        return self.open_limit.groups(self.visible[part], len(self.visible) - 1)
 
     def _visited(self, inputs: Sequence[int], heads: _Heads) -> Iterator[Combinations]:
         """The heads with all their partners in some windows."""
@@ -206,8 +206,8 @@ class Search:
             place = found[:, level + 1]
             owners = (place >> ROW_BITS) - first
             places[part] = Places(reach.runs[first:last], owners, place & _ROW_MASK)
-            if self.room is not None:
-                self.room.count(reach.names[first:last], owners)
+            if self.open_limit is not None:
+                self.open_limit.count(reach.names[first:last], owners)
         # Copies, because the next combinations are written over these.
         return Combinations(places, found[:, -2].copy(), found[:, -1].copy())
 

@@ -13,7 +13,7 @@ from watersmeet.kernel.grid import around, cell_hashes, cells
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.shares import Shares
-from watersmeet.query.near import Near
+from watersmeet.query.number_band import NumberBand
 
 
 @dataclass(slots=True)
@@ -25,25 +25,25 @@ class Slicing:
         slices: How many slices there are.
         active: How many of them are given new rows.
         shares: Per input how rows are spread over the slices.
-        near: What numbers rows are found by, and per input the column that has them; None finds all rows.
+        band: What numbers rows are found by, and per input the column that has them; None finds all rows.
     """
 
     slice: int
     slices: int
     active: int
     shares: dict[int, Shares] = field(default_factory=dict)
-    near: tuple[Near, tuple[int, int]] | None = None
+    band: tuple[NumberBand, tuple[int, int]] | None = None
 
     def keyed(self, part: int, new: Rows) -> tuple[Rows, Rows]:
         """New rows as they look for partners, and as they are stored: by the numbers they are found by."""
-        if self.near is None:
+        if self.band is None:
             return new, new
-        column = new.columns.column(self.near[1][part])
+        column = new.columns.column(self.band[1][part])
         if column.null_count:
-            # Nothing is near a null.
+            # Nothing is band a null.
             new = new.take(np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)))
-            column = new.columns.column(self.near[1][part])
-        own = cells(self.near[0], column, left=part == 0)
+            column = new.columns.column(self.band[1][part])
+        own = cells(self.band[0], column, left=part == 0)
         wanted, rows = around(own)
         stored = replace(new, keys=Keys(cell_hashes(own), None))
         return replace(new.take(rows), keys=Keys(cell_hashes(wanted), None)), stored

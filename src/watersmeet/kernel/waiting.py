@@ -30,7 +30,7 @@ from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, Run, concat_rows, keys_of_rows, rows_of
 from watersmeet.kernel.sampling import PathPlanner
 from watersmeet.kernel.slicing import Slicing
-from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import FOREVER_US
@@ -51,7 +51,7 @@ class AmongLast:
     count: int
     part: int
     position: int | None
-    log: Window
+    log: StoredWindow
     keyed: bool
 
     def holds(self, rows: Combinations) -> Any:
@@ -94,7 +94,7 @@ class WaitingJoin(Bucket):
 
     inner: MultiwayJoin
     clocks: list[CountedWindow]
-    waiting: list[Window]
+    waiting: list[StoredWindow]
     limits: list[AmongLast] = field(default_factory=list)
 
     @classmethod
@@ -105,7 +105,7 @@ class WaitingJoin(Bucket):
         inner = MultiwayJoin.from_plan(plan, operator, layout, new_id)
         clocks = [CountedWindow(FOREVER_US, 1, new_id) for _ in plan.clocks(operator)]
         # A length of zero: a run waits no longer than until its last row.
-        waiting = [Window(0, plan.slices, new_id) for _ in range(len(inner.windows) + len(clocks))]
+        waiting = [StoredWindow(0, plan.slices, new_id) for _ in range(len(inner.windows) + len(clocks))]
         join = cls(inner, clocks, waiting)
         for stream in plan.counted(operator):
             join._limit(plan, operator, layout, stream)
@@ -136,7 +136,7 @@ class WaitingJoin(Bucket):
         if not rows.counts_per_key:
             self._keep(log, [AmongLast(rows.most_rows, part, None, log, keyed=False)])
 
-    def _keep(self, window: Window, limits: list[AmongLast]) -> None:
+    def _keep(self, window: StoredWindow, limits: list[AmongLast]) -> None:
         assert isinstance(window, CountedWindow)
         window.alive = lambda run: np.all([limit.alive(run, self.watermark) for limit in limits], axis=0)
 
@@ -159,7 +159,7 @@ class WaitingJoin(Bucket):
         self.inner.slicing = value
 
     @property
-    def windows(self) -> list[Window]:
+    def windows(self) -> list[StoredWindow]:
         """All that is stored."""
         return [*self.inner.windows, *self.clocks, *self.waiting]
 
@@ -255,7 +255,7 @@ class WaitingJoin(Bucket):
         return self.inner.take_metrics()
 
 
-def _passed(window: Window, until: int) -> Rows | None:
+def _passed(window: StoredWindow, until: int) -> Rows | None:
     """Take out the rows up to a time."""
     ready, rest = [], []
     for stored in window.take_until(until):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from watersmeet.kernel.run import Rows, Run, build_run, merge_runs, run_bytes
-from watersmeet.kernel.slices import Slice, cut
+from watersmeet.kernel.time_slices import TimeSlice, cut
 
 # Runs of one slice and about one size are merged when there are this many: every row is rewritten
 # log4(slice / batch) times, and a probe meets at most three runs of each size.
@@ -25,7 +25,7 @@ class StoredRun:
     """
 
     id: str
-    slice: Slice
+    time_slice: TimeSlice
     rows: int
     earliest: int
     end: int
@@ -39,7 +39,7 @@ class StoredRun:
 
 
 @dataclass(slots=True)
-class Window:
+class StoredWindow:
     """The rows of one input that can still find partners.
 
     Attributes:
@@ -78,7 +78,7 @@ class Window:
 
     def keep(self, new: Rows) -> StoredRun:
         """Store rows as one run, whatever their times."""
-        return self._store(Slice(self.length, 0), build_run(new))
+        return self._store(TimeSlice(self.length, 0), build_run(new))
 
     def take_out(self, gone: Iterable[StoredRun]) -> None:
         """Forget some runs."""
@@ -109,7 +109,7 @@ class Window:
         while group := self._crowded():
             merged = merge_runs([stored.run for stored in group])
             self._remove(group)
-            self._store(group[0].slice, merged)
+            self._store(group[0].time_slice, merged)
 
     def take_until(self, time: int) -> list[StoredRun]:
         """Take out the runs that have a row up to a time."""
@@ -123,7 +123,7 @@ class Window:
         self.added, self.removed = {}, []
         return added, removed
 
-    def _store(self, piece: Slice, run: Run) -> StoredRun:
+    def _store(self, piece: TimeSlice, run: Run) -> StoredRun:
         end = int(run.times.max()) + self.length if run.ends is None else int(run.ends.max())
         stored = StoredRun(
             self.new_id(), piece, run.rows, int(run.times.min()), end, lambda: run, run_bytes(run)
@@ -141,10 +141,10 @@ class Window:
         self.removed += [name for name in names if self.added.pop(name, None) is None]
 
     def _crowded(self) -> list[StoredRun]:
-        groups: dict[tuple[Slice, int], list[StoredRun]] = defaultdict(list)
+        groups: dict[tuple[TimeSlice, int], list[StoredRun]] = defaultdict(list)
         for stored in self.runs:
             size_class = stored.rows.bit_length() // 2
-            group = groups[stored.slice, size_class]
+            group = groups[stored.time_slice, size_class]
             group.append(stored)
             if len(group) == _FAN_IN:
                 if sum(stored.size for stored in group) <= self.merge_bytes:

@@ -30,7 +30,7 @@ from watersmeet.optimize.keyless import (
 )
 from watersmeet.plan import Operator, Source
 from watersmeet.query import JoinQuery
-from watersmeet.query.near import nearness
+from watersmeet.query.number_band import number_band
 
 Group = tuple[list[Part], tuple[int, ...]]
 
@@ -155,11 +155,11 @@ def _finished(query: JoinQuery, attributes: list[set[int]], shape: Operator, eva
         for number, attribute in enumerate(attributes)
         if number not in shape.key and sum(not attribute.isdisjoint(some) for some in below) > 1
     )
-    near = None
+    band = None
     if shape.sliced:
         judged = [query.conditions[number].expression for number in ready]
-        near = nearness(judged, *(part.streams for part in inputs))
-    return replace(shape, inputs=inputs, conditions=ready, checks=checks, near=near)
+        band = number_band(judged, *(part.streams for part in inputs))
+    return replace(shape, inputs=inputs, conditions=ready, checks=checks, band=band)
 
 
 def _groups(query: JoinQuery, parts: Sequence[Part]) -> list[Group]:

@@ -21,7 +21,7 @@ FORMAT_VERSION = 2
 def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str, Any]:
     """The identity of an operator's state, ready for JSON."""
     query = plan.query
-    found: dict[str, Any] = {"near": operator.near.text} if operator.near else {}
+    found: dict[str, Any] = {"band": operator.band.text} if operator.band else {}
     if routing := _routing(operator):
         found["routing"] = routing
     return found | {
@@ -98,8 +98,8 @@ def difference(stored: str, current: str) -> str:
     if old.get("routing") != new.get("routing"):
         was, now = (side.get("routing", "buckets by key") for side in (old, new))
         return f"rows lay in {was} and now lie in {now}"
-    if old.get("near") != new.get("near"):
-        was, now = (side.get("near", "nothing") for side in (old, new))
+    if old.get("band") != new.get("band"):
+        was, now = (side.get("band", "nothing") for side in (old, new))
         return f"rows were found by {was} and are now found by {now}"
     if old["buckets"] != new["buckets"]:
         return f"the number of buckets was {old['buckets']} and is now {new['buckets']}"

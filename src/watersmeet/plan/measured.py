@@ -32,7 +32,7 @@ class MeasuredFunction:
     pairs: int
     held: int
     seconds: float
-    unlike: int
+    inconsistent: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from watersmeet.plan.choice import Choice
 from watersmeet.plan.progressive import Bounded
 from watersmeet.query import JoinQuery
-from watersmeet.query.near import Near
+from watersmeet.query.number_band import NumberBand
 from watersmeet.query.window_kind import OwnEnds
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Operator:
             there.
         sliced: Whether its two inputs, which share no key, lie in slices: every bucket stores a part of each,
             and all new rows look into all of them (`kernel.shares`).
-        near: By which numbers rows of a sliced window are found (`kernel.grid`); None looks at all of them.
+        band: By which numbers rows of a sliced window are found (`kernel.grid`); None looks at all of them.
         segment: The rows of the first input are spread by segments of this length, microseconds, and the
             others go to where a partner may be ("aligned"); None spreads them one by one.
     """
@@ -114,7 +114,7 @@ class Operator:
     checks: tuple[int, ...] = ()
     late: tuple[int, ...] = ()
     sliced: bool = False
-    near: Near | None = None
+    band: NumberBand | None = None
     segment: int | None = None
 
     @property

@@ -20,7 +20,7 @@ class Flush:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScanTask:
     """Rows of a side in memory meet what the other side has on disk: an md-task."""
 
     side: int
@@ -28,7 +28,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeTask:
     """What both sides have on disk meets: a dd-task."""
 
     partition: int
@@ -126,5 +126,5 @@ class Policy(Protocol):
     def flushes(self, standing: Standing, room: int, sizes: tuple[int, int]) -> Sequence[Flush]:
         """What goes to disk to make so much room, where rows of the sides take so much; at least one row."""
 
-    def task(self, standing: Standing, disk: Disk) -> Scan | Merge | None:
+    def task(self, standing: Standing, disk: Disk) -> ScanTask | MergeTask | None:
         """What to do while nothing arrives; None if nothing new would be found. `disk` has runs by side."""

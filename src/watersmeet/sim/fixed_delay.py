@@ -23,11 +23,11 @@ from dataclasses import dataclass, replace
 from watersmeet.errors import InvalidSimulation
 from watersmeet.kernel.sites.node import Addressed, Node, Outcome
 from watersmeet.kernel.sites.packet import START, Packet
-from watersmeet.kernel.sites.window import REMOVE, Window
+from watersmeet.kernel.sites.window import REMOVE, SiteWindow
 from watersmeet.plan.sites.algorithm import Algorithm
-from watersmeet.plan.sites.wiring import FarSpec, MergeSpec, NearSpec, WindowSpec, Wiring
+from watersmeet.plan.sites.wiring import HeadSideSpec, TimeOrderSpec, WindowSideSpec, WindowSpec, Wiring
 
-# The near sides that know the keys of a window elsewhere.
+# The head_side sides that know the keys of a window elsewhere.
 _KNOWING = frozenset({Algorithm.SM_S2, Algorithm.SM_D1, Algorithm.SM_D1_BLOOM})
 
 
@@ -68,16 +68,20 @@ class FixedRule:
             window, sender = parts.get(edge.receiver), parts[edge.sender]
             if not isinstance(window, WindowSpec):
                 continue
-            if not isinstance(sender, MergeSpec) or sender.stream is None or window.count is not None:
+            if not isinstance(sender, TimeOrderSpec) or sender.stream is None or window.count is not None:
                 raise _unfit(f'"{window.name}" is none.')
             streams[window.name] = sender.stream
             self.windows[sender.stream].append((window.site, number, window.name))
             if sender.site != window.site:
                 self._know(sender.stream, window.site, number)
         for number, edge in enumerate(wiring.edges):
-            near, far = parts.get(edge.receiver), parts[edge.sender]
-            if isinstance(near, NearSpec) and isinstance(far, FarSpec) and near.algorithm in _KNOWING:
-                self._know(streams[far.window], near.site, number)
+            head_side, window_side = parts.get(edge.receiver), parts[edge.sender]
+            if (
+                isinstance(head_side, HeadSideSpec)
+                and isinstance(window_side, WindowSideSpec)
+                and head_side.algorithm in _KNOWING
+            ):
+                self._know(streams[window_side.window], head_side.site, number)
 
         if not streams:
             raise _unfit("joins that are placed as a whole have none.")
@@ -96,14 +100,14 @@ class FixedRule:
         ]
 
     def assume(self, number: int, watermark: int, node: Node) -> Outcome:
-        """By now everything up to a time has come over an edge, as far as anybody waits for it."""
+        """By now everything up to a time has come over an edge, as window_side as anybody waits for it."""
         self._assumed[number] = max(self._assumed[number], watermark)
         return node.on_packets([(number, Packet(self._assumed[number]))])
 
     def remove(self, number: int, name: str, before: int, node: Node) -> Outcome:
         """Remove the rows of a window that ended before a time."""
         window = node.parts[name]
-        assert isinstance(window, Window)
+        assert isinstance(window, SiteWindow)
         return node.on_packets([(number, Packet(window.watermark, {}, {REMOVE: before}))])
 
 

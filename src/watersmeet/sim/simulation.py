@@ -20,7 +20,7 @@ import simpy
 from watersmeet.cost.site import Constants
 from watersmeet.kernel import encoding
 from watersmeet.kernel.sites.node import Addressed, Node, Outcome
-from watersmeet.kernel.sites.packet import decode, encode, times
+from watersmeet.kernel.sites.packet import from_bytes, times, to_bytes
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.sim.fixed_delay import FixedDelay, FixedRule
 from watersmeet.sim.link import SECOND, Link, LinkModel, Links, Traffic
@@ -59,7 +59,7 @@ Size = Callable[[list[Addressed]], int]
 
 def encoded_size(packets: list[Addressed]) -> int:
     """As the mailbox writes it."""
-    return len(encode([(str(number), packet) for number, packet in packets]))
+    return len(to_bytes([(str(number), packet) for number, packet in packets]))
 
 
 def bare_size(packets: list[Addressed]) -> int:
@@ -267,8 +267,8 @@ class Simulation:
     def _deliver(self, receiver: str, packets: list[Addressed], at: int) -> Process:
         yield self._environment.timeout(at - self.now)
         if self._through_bytes:
-            message = encode([(str(number), packet) for number, packet in packets])
-            packets = [(int(number), packet) for number, packet in decode(message)]
+            message = to_bytes([(str(number), packet) for number, packet in packets])
+            packets = [(int(number), packet) for number, packet in from_bytes(message)]
         self._at(receiver, partial(self._take_packets, packets))
 
     def _take_packets(self, packets: list[Addressed], node: Node) -> Outcome:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.judge import Asked, Judge
+from watersmeet.kernel.judge import Answers, Judge
 from watersmeet.plan import Plan
 from watersmeet.plan.layout import Ref
 from watersmeet.query.expression import FunctionCall
@@ -49,11 +49,11 @@ def asked_functions(plan: Plan, prepared: Sequence[DataFrame]) -> tuple[dict[str
     return shares, costs
 
 
-def _asked(plan: Plan, call: FunctionCall, tables: dict[int, pa.Table]) -> Asked:
+def _asked(plan: Plan, call: FunctionCall, tables: dict[int, pa.Table]) -> Answers:
     """Ask about pairs drawn at random, as long as the time allows."""
     streams = sorted({argument.stream for argument in call.arguments})
     if any(not tables[stream].num_rows for stream in streams):
-        return Asked()
+        return Answers()
     random = np.random.default_rng(1)
     drawn = {stream: random.integers(0, tables[stream].num_rows, _PAIRS) for stream in streams}
     columns = []

@@ -18,16 +18,16 @@ import pyarrow as pa
 from watersmeet.cost.progressive import PageTimes, recent_volume
 from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.operator import Kernel, kernel_for, kernel_kind
 from watersmeet.kernel.progressive.bucket import ALL_RUNS, ProgressiveBucket
-from watersmeet.kernel.room import Room
 from watersmeet.kernel.sites.bucket import SiteBucket
 from watersmeet.kernel.sites.node import Node
 from watersmeet.kernel.slicing import Slicing
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.optimize.progressive.policies import policy
 from watersmeet.optimize.progressive.tasks import FastestOutput
-from watersmeet.optimize.residence import MostUseful
+from watersmeet.optimize.resident_runs import MostUseful
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import operators
@@ -76,19 +76,19 @@ class OperatorBuckets:
 
     def _slicing(self, number: int) -> Slicing:
         slicing = Slicing(number, self.plan.buckets, self.plan.active or self.plan.buckets)
-        near = self.operator.near
-        if near is not None:
-            refs = [Ref(field.stream, field.column) for field in (near.left, near.right)]
+        band = self.operator.band
+        if band is not None:
+            refs = [Ref(field.stream, field.column) for field in (band.left, band.right)]
             first, second = (
                 spec.stored.index(ref) for spec, ref in zip(self.layout.inputs, refs, strict=True)
             )
-            slicing.near = near, (first, second)
+            slicing.band = band, (first, second)
         return slicing
 
     def _limit(self, join: MultiwayJoin, bounded: Bounded) -> None:
         """Let a join look into its windows piece by piece, where they do not fit."""
         resident = bounded.resident_bytes(self.plan.buckets, len(operators(self.plan.root)))
-        join.room = Room(bounded.open_bytes, MostUseful(resident))
+        join.open_limit = OpenLimit(bounded.open_bytes, MostUseful(resident))
         join.block_bytes = bounded.block_bytes
         for window in join.windows:
             window.merge_bytes = bounded.open_bytes // _MERGED_PARTS

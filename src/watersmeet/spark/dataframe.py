@@ -19,7 +19,7 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_TIME
-from watersmeet.spark.host.budget import on_executors
+from watersmeet.spark.host.memory_limit import on_executors
 from watersmeet.spark.host.operator import control_source, joined, packed_clock, packed_source
 from watersmeet.spark.host.task import Task
 from watersmeet.spark.prepare import (

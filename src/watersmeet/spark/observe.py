@@ -236,5 +236,5 @@ def _function(text: str, batches: Sequence[BatchMetrics]) -> MeasuredFunction:
         sum(one.pairs for one in asked),
         sum(one.held for one in asked),
         sum(one.seconds for one in asked),
-        sum(one.unlike for one in asked),
+        sum(one.inconsistent for one in asked),
     )

@@ -23,7 +23,7 @@ from watersmeet.plan.plan import operators
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.function import Function
 from watersmeet.spark.buckets import OperatorBuckets, ProgressiveBuckets
-from watersmeet.spark.host.task import Aligned, InputTask, Link, ResultField, ResultRows, Task
+from watersmeet.spark.host.task import Aligned, InputTask, NextOperator, ResultField, ResultRows, Task
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -90,7 +90,7 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]
     bare = replace(plan, query=without_sources(query))
     tasks: dict[Operator, Task] = {}
     # From the last operator down, since an operator has to know the one above.
-    links: dict[Operator, Link] = {}
+    links: dict[Operator, NextOperator] = {}
     for operator in reversed(operators(plan.root)):
         inputs = tuple(
             _input_task(plan, operator, number, layout, types)
@@ -99,7 +99,7 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]
         alone = not any(isinstance(part, Source) for part in operator.inputs)
         for number, part in enumerate(operator.inputs):
             if isinstance(part, Operator):
-                links[part] = Link(number, inputs[number], _positions(found[part]), heartbeat=alone)
+                links[part] = NextOperator(number, inputs[number], _positions(found[part]), heartbeat=alone)
         tasks[operator] = Task(
             identity=json.dumps(identity(plan, operator, found[operator])),
             maker=_maker(bare, operator, found[operator], inputs),

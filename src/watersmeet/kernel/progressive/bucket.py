@@ -18,10 +18,10 @@ from watersmeet.kernel.progressive.store import DiskRun
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.stored import stored_as
-from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
-from watersmeet.plan.progressive import Merge, Policy
+from watersmeet.plan.progressive import MergeTask, Policy
 
 # Of a full memory, one part in so many is made free.
 _FLUSH_PARTS = 4
@@ -125,7 +125,7 @@ class ProgressiveBucket(Bucket):
         return cls(join, store, budget, recent, plan.bounded.silence_work, schemas)
 
     @property
-    def windows(self) -> list[Window]:
+    def windows(self) -> list[StoredWindow]:
         """All that has to be kept."""
         return self.store.windows
 
@@ -169,7 +169,7 @@ class ProgressiveBucket(Bucket):
         """
         until = self._done + self.work
         while (task := self.join.next_task()) is not None:
-            self.tasks[isinstance(task, Merge)] += 1
+            self.tasks[isinstance(task, MergeTask)] += 1
             yield from self.join.run(task)
             if self._done >= until:
                 return

@@ -19,7 +19,7 @@ from watersmeet.kernel.progressive.books import Books
 from watersmeet.kernel.progressive.history import History
 from watersmeet.kernel.progressive.merge import progressive_merge
 from watersmeet.kernel.progressive.store import DiskRun, Store
-from watersmeet.plan.progressive import Flush, Merge, Policy, Scan
+from watersmeet.plan.progressive import Flush, MergeTask, Policy, ScanTask
 
 
 @dataclass(slots=True)
@@ -92,13 +92,13 @@ class ProgressiveJoin:
         if task is not None:
             yield from self.run(task)
 
-    def next_task(self) -> Scan | Merge | None:
+    def next_task(self) -> ScanTask | MergeTask | None:
         """The best task there is; None if none would find anything new."""
         return self.policy.task(self.books, self.disk)
 
-    def run(self, task: Scan | Merge) -> Iterator[Any]:
+    def run(self, task: ScanTask | MergeTask) -> Iterator[Any]:
         """Do a task, to its end."""
-        if isinstance(task, Scan):
+        if isinstance(task, ScanTask):
             yield from self._scan(task)
         else:
             yield from self.merge(task.partition, self.fan_in)
@@ -134,7 +134,7 @@ class ProgressiveJoin:
         )
         self.books.merging[partition] = 0
 
-    def _scan(self, task: Scan) -> Iterator[Any]:
+    def _scan(self, task: ScanTask) -> Iterator[Any]:
         tick, history = self._tick(), self.histories[task.partition]
         disk = self.disk[1 - task.side][task.partition]
         yield from self.store.scan(task.side, task.partition, disk, tick, history)

@@ -26,7 +26,7 @@ from watersmeet.kernel.progressive.history import NEVER, History
 from watersmeet.kernel.progressive.store import DiskRun
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, Run, concat_rows, replace_columns, rows_of
-from watersmeet.kernel.window import StoredRun, Window
+from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan.plan import FOREVER_US
 
 # Of a row beside its columns and the bytes of its key: two ticks, the time, and for a key that no other row
@@ -80,19 +80,19 @@ class RunStore:
     most_open: int = 1 << 62
     close_disk: Callable[[], None] = lambda: None
     _open: dict[str, int] = field(default_factory=dict)
-    memory: tuple[list[Window], list[Window]] = field(init=False)
-    disk: tuple[list[Window], list[Window]] = field(init=False)
+    memory: tuple[list[StoredWindow], list[StoredWindow]] = field(init=False)
+    disk: tuple[list[StoredWindow], list[StoredWindow]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Nothing has come yet."""
         self.memory, self.disk = (([], []), ([], []))
         for side in (0, 1):
             for _ in range(1 << self.bits):
-                self.memory[side].append(Window(FOREVER_US, 1, self.new_id))
-                self.disk[side].append(Window(FOREVER_US, 1, self.new_id))
+                self.memory[side].append(StoredWindow(FOREVER_US, 1, self.new_id))
+                self.disk[side].append(StoredWindow(FOREVER_US, 1, self.new_id))
 
     @property
-    def windows(self) -> list[Window]:
+    def windows(self) -> list[StoredWindow]:
         """All that has to be kept: memory of the first side, of the second, then their disks."""
         return [*self.memory[0], *self.memory[1], *self.disk[0], *self.disk[1]]
 
@@ -227,7 +227,7 @@ class RunStore:
         )
 
 
-def _rows_and_bytes(windows: Sequence[Window]) -> tuple[int, int]:
+def _rows_and_bytes(windows: Sequence[StoredWindow]) -> tuple[int, int]:
     runs = [stored for window in windows for stored in window.runs]
     return sum(stored.rows for stored in runs), sum(stored.size for stored in runs)
 

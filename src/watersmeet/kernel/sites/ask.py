@@ -1,6 +1,6 @@
 """SM-S1 of Tran & Lee 2010 (Algorithms 3, 7 and 8): ask for the rows whose keys the heads have.
 
-    near, with the heads                          far, with the window
+    head side                                     window side
     heads of a packet wait            keys ->
                                                   waits until no row before the heads is missing
                                       <- rows     of these keys that were not sent before
@@ -21,20 +21,20 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.sites.key_table import asked_table, wanted
-from watersmeet.kernel.sites.living import LivingRows
+from watersmeet.kernel.sites.live_rows import LiveRows
 from watersmeet.kernel.sites.packet import END, START, TIME, Packet, chosen, ends, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import REMOVE, Window
-from watersmeet.plan.sites.step import Step
+from watersmeet.kernel.sites.window import REMOVE, SiteWindow
+from watersmeet.plan.sites.step import JoinStep
 
 
 class Asking:
-    """The near side: it has the heads, asks for rows and joins them."""
+    """The head side: it has the heads, asks for rows and joins them."""
 
-    def __init__(self, step: Step, reach: int, count: int | None, *, bloom: bool = False) -> None:
+    def __init__(self, step: JoinStep, reach: int, count: int | None, *, bloom: bool = False) -> None:
         """Nothing was asked yet."""
         self.step, self.bloom = step, bloom
-        self.copy = LivingRows(reach, count)
+        self.copy = LiveRows(reach, count)
         # The queue of Algorithm 8: the ends of the rows of the copy, in order.
         self.ends = np.empty(0, np.int64)
         self.waiting: deque[tuple[pa.RecordBatch, int]] = deque()
@@ -122,9 +122,9 @@ class Asking:
 
 
 class Answering:
-    """The far side: it has the window and answers with rows that were not sent before (Algorithm 7)."""
+    """The window side: it has the window and answers with rows that were not sent before (Algorithm 7)."""
 
-    def __init__(self, name: str, step: Step, window: Window) -> None:
+    def __init__(self, name: str, step: JoinStep, window: SiteWindow) -> None:
         """Nothing was sent yet."""
         self.name, self.step, self.window = name, step, window
         self.waiting: deque[Packet] = deque()
@@ -172,7 +172,7 @@ class Answering:
 
     @property
     def rows_waiting(self) -> int:
-        """None: the heads wait at the near side, here are only their keys."""
+        """None: the heads wait at the head side, here are only their keys."""
         return 0
 
     @property
@@ -200,7 +200,9 @@ class Shipped:
         self.times = np.empty(0, np.int64)
         self.ends = np.empty(0, np.int64)
 
-    def unsent(self, window: Window, found: list[tuple[Any, Any, Any]], until: int) -> pa.RecordBatch | None:
+    def unsent(
+        self, window: SiteWindow, found: list[tuple[Any, Any, Any]], until: int
+    ) -> pa.RecordBatch | None:
         """Of the rows found that a head after a time can meet, those not sent before; they are now."""
         numbers = [chunk.first + np.unique(rows) for chunk, _, rows in found]
         if not numbers:
@@ -220,7 +222,7 @@ class Shipped:
         self.ends = np.concatenate([self.ends, ends(rows, window.store.reach)])
         return rows
 
-    def expire(self, window: Window, until: int) -> int:
+    def expire(self, window: SiteWindow, until: int) -> int:
         """Forget the rows that no head after a time can meet; how many there were."""
         gone = _dead(window, self.times, self.ends, until)
         count = int(gone.sum())
@@ -237,7 +239,7 @@ class Shipped:
         self.numbers, self.times, self.ends = kept
 
 
-def _dead(window: Window, starts: Any, lasts: Any, until: int) -> Any:
+def _dead(window: SiteWindow, starts: Any, lasts: Any, until: int) -> Any:
     """Which rows of these times and ends no head after a time can meet."""
     dead = lasts <= until
     if window.clock is not None:

@@ -13,9 +13,9 @@ from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sites import node
-from watersmeet.kernel.sites.merge import newest
 from watersmeet.kernel.sites.node import Addressed, Node
-from watersmeet.kernel.sites.packet import END, TIME, decode, encode
+from watersmeet.kernel.sites.packet import END, TIME, from_bytes, to_bytes
+from watersmeet.kernel.sites.time_order import newest
 
 # Packets of a batch leave in messages of about this many bytes.
 _MESSAGE_BYTES = 1 << 28
@@ -51,7 +51,7 @@ class SiteBucket(Bucket):
     def on_message(self, sender: str, body: bytes) -> Outcome:
         """Packets of another site."""
         del sender
-        return self._take(self.node.on_packets([(int(edge), packet) for edge, packet in decode(body)]))
+        return self._take(self.node.on_packets([(int(edge), packet) for edge, packet in from_bytes(body)]))
 
     def on_end(self, part: int) -> Outcome:
         """A stream has ended; those of other sites do not matter here."""
@@ -63,7 +63,7 @@ class SiteBucket(Bucket):
         messages, self._messages = self._messages, defaultdict(list)
         for receiver in sorted(messages):
             for packets in in_groups(messages[receiver], (_nbytes, _MESSAGE_BYTES)):
-                body = encode([(str(edge), packet) for edge, packet in packets])
+                body = to_bytes([(str(edge), packet) for edge, packet in packets])
                 rows = sum(packet.rows.num_rows for _, packet in packets if packet.rows is not None)
                 yield Message(receiver, body, rows)
 

@@ -16,9 +16,9 @@ from watersmeet.kernel.judge import judge_of, quickest_first
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.sites.packet import ENDS, TIME, ends, keys_of, times
 from watersmeet.kernel.sites.store import Store
-from watersmeet.plan.sites.step import Step, column_name
+from watersmeet.plan.sites.step import JoinStep, column_name
 from watersmeet.query.expression import Expression, Field, FunctionCall
-from watersmeet.query.near import Near
+from watersmeet.query.number_band import NumberBand
 
 # Whether rows that came at the first times and end at the second are alive at the third.
 Alive = Callable[[Any, Any, Any], Any]
@@ -28,7 +28,7 @@ _MOST_PAIRS = 1 << 21
 
 
 def limit_join(
-    step: Step, heads: pa.RecordBatch, store: Store, alive: Alive, keys: Keys | None = None
+    step: JoinStep, heads: pa.RecordBatch, store: Store, alive: Alive, keys: Keys | None = None
 ) -> list[pa.RecordBatch]:
     """The results of heads with rows of a window, each at the time of its head.
 
@@ -76,12 +76,12 @@ class _Pairs:
         return side.column(name).take(pa.array(chosen[block]))
 
 
-def _pairs(step: Step, heads: pa.RecordBatch, store: Store, keys: Keys) -> Iterator[_Pairs]:
+def _pairs(step: JoinStep, heads: pa.RecordBatch, store: Store, keys: Keys) -> Iterator[_Pairs]:
     """Pairs of equal keys or of near numbers, chunk by chunk of the window."""
     asking = np.arange(heads.num_rows)
-    by: tuple[str, ...] | Near = step.window_key
-    if step.near is not None:
-        by = step.near
+    by: tuple[str, ...] | NumberBand = step.window_key
+    if step.band is not None:
+        by = step.band
         values = heads.column(column_name(by.left.stream, by.left.column))
         wanted, asking = around(cells(by, values, left=True))
         keys = Keys(cell_hashes(wanted), None)
@@ -94,7 +94,7 @@ def _pairs(step: Step, heads: pa.RecordBatch, store: Store, keys: Keys) -> Itera
             yield _Pairs(heads, asking[block][asked], chunk.rows, rows)
 
 
-def _fulfilling(step: Step, pairs: _Pairs) -> _Pairs:
+def _fulfilling(step: JoinStep, pairs: _Pairs) -> _Pairs:
     """The pairs that fulfil all conditions; functions are asked last, the quickest to reject first."""
     calls = [one for one in step.conditions if isinstance(one, FunctionCall)]
     for condition in (one for one in step.conditions if not isinstance(one, FunctionCall)):
@@ -127,7 +127,7 @@ def _columns(pairs: _Pairs, names: list[str], block: slice) -> list[pa.Array]:
     return [pairs.column(name, block) for name in names]
 
 
-def _joined(step: Step, pairs: _Pairs, reach: int) -> pa.RecordBatch:
+def _joined(step: JoinStep, pairs: _Pairs, reach: int) -> pa.RecordBatch:
     names, columns = [TIME], [pairs.column(TIME)]
     if step.ends:
         # A result lives until one of its rows ends.

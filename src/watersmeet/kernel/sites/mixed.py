@@ -1,7 +1,7 @@
 """The keys of a window at another site, kept current by differences (Tran & Lee 2010, Algorithm 9).
 
-The far side has the window and counts the rows of every key. The near side has the same keys in the same
-order; for keys it has pulled it also has their rows. After every change of the window the far side sends
+The window side has the window and counts the rows of every key. The head side has the same keys in the same
+order; for keys it has pulled it also has their rows. After every change of the window the window side sends
 
     v_J   keys that are new
     v_C   counts that have changed; a key whose count is 0 is gone
@@ -23,7 +23,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What the far side tells.
+    """What the window side tells.
 
     Attributes:
         new: Positions, among the rows inserted, of one row per new key (v_J).
@@ -40,7 +40,7 @@ class Update:
 
 @dataclass(slots=True)
 class KeyCounts:
-    """The far side, V_2: the keys of the window, how many rows each has, and whether it was pulled."""
+    """The window side, V_2: the keys of the window, how many rows each has, and whether it was pulled."""
 
     serials: dict[Hashable, int] = field(default_factory=dict)
     keys: dict[int, Hashable] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class KeyCounts:
         return Update(new, counts, following, serials)
 
     def pull(self, serials: Iterable[int]) -> list[int]:
-        """The near side wants all rows of these keys; returns the keys that are still there."""
+        """The head side wants all rows of these keys; returns the keys that are still there."""
         present = [serial for serial in serials if serial in self.counts]
         self.pulled.update(present)
         return present
@@ -96,7 +96,7 @@ class KeyCounts:
 
 @dataclass(slots=True)
 class MixedWindow:
-    """The near side, M_2: the same keys, and for those that were pulled their rows by number, in order."""
+    """The head side, M_2: the same keys, and for those that were pulled their rows by number, in order."""
 
     serials: dict[Hashable, int] = field(default_factory=dict)
     keys: dict[int, Hashable] = field(default_factory=dict)

@@ -113,7 +113,7 @@ class MJoin:
         """All state: the runs of every window, each once."""
         places = []
         for window in self.kernel.windows:
-            places.append([(r.id, r.slice, r.rows, r.earliest, r.end) for r in window.runs])
+            places.append([(r.id, r.time_slice, r.rows, r.earliest, r.end) for r in window.runs])
             window.take_changes()
             for run in window.runs:
                 if run.id not in self.blobs:

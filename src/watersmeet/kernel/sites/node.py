@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from watersmeet.kernel.sites.ask import Answering, Asking
-from watersmeet.kernel.sites.merge import Merge
 from watersmeet.kernel.sites.mjoin import MJoin
 from watersmeet.kernel.sites.offer import Choosing, Offering
 from watersmeet.kernel.sites.packet import Packet, rows_packet
@@ -19,18 +18,19 @@ from watersmeet.kernel.sites.probe import Probe
 from watersmeet.kernel.sites.pull import Pulling, Serving
 from watersmeet.kernel.sites.sieve import Sifted, Sifting
 from watersmeet.kernel.sites.split import Split
-from watersmeet.kernel.sites.window import Window
+from watersmeet.kernel.sites.time_order import TimeOrder
+from watersmeet.kernel.sites.window import SiteWindow
 from watersmeet.plan.plan import Source
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.wiring import (
     RESULTS,
-    FarSpec,
-    MergeSpec,
+    HeadSideSpec,
     MJoinSpec,
-    NearSpec,
     PartSpec,
     ProbeSpec,
     SplitSpec,
+    TimeOrderSpec,
+    WindowSideSpec,
     WindowSpec,
     Wiring,
 )
@@ -75,7 +75,7 @@ class Node:
         self._sources = {
             part.stream: part.name
             for part in wiring.parts
-            if isinstance(part, MergeSpec) and part.stream is not None and part.site == site
+            if isinstance(part, TimeOrderSpec) and part.stream is not None and part.site == site
         }
 
     @property
@@ -114,11 +114,11 @@ class Node:
         sources = {
             part.name: part.stream
             for part in self.wiring.parts
-            if isinstance(part, MergeSpec) and part.stream is not None
+            if isinstance(part, TimeOrderSpec) and part.stream is not None
         }
         for edge in self.wiring.edges:
             part = self.parts.get(edge.receiver)
-            if edge.sender in sources and isinstance(part, Window):
+            if edge.sender in sources and isinstance(part, SiteWindow):
                 found[sources[edge.sender]] += part.store.rows
         for part in self.parts.values():
             if isinstance(part, MJoin):
@@ -172,37 +172,37 @@ class Node:
             prefix = f"{name}/"
             part.restore({key[len(prefix) :]: value for key, value in kept.items() if key.startswith(prefix)})
 
-    def _source(self, stream: int) -> Merge:
+    def _source(self, stream: int) -> TimeOrder:
         part = self.parts[self._sources[stream]]
-        assert isinstance(part, Merge)
+        assert isinstance(part, TimeOrder)
         return part
 
-    def _window(self, name: str) -> Window:
+    def _window(self, name: str) -> SiteWindow:
         part = self.parts[name]
-        assert isinstance(part, Window)
+        assert isinstance(part, SiteWindow)
         return part
 
     def _build(self, spec: PartSpec) -> Part:
         edges = self.wiring.edges
-        if isinstance(spec, MergeSpec):
+        if isinstance(spec, TimeOrderSpec):
             senders = [edge.sender for edge in edges if edge.receiver == spec.name] or [""]
-            return Merge(senders, ordered=spec.ordered, ends=spec.ends)
+            return TimeOrder(senders, ordered=spec.ordered, ends=spec.ends)
         if isinstance(spec, WindowSpec):
             readers = [p.name for p in self.wiring.parts if getattr(p, "window", None) == spec.name]
-            return Window(spec.reach, spec.count, readers, spec.share)
+            return SiteWindow(spec.reach, spec.count, readers, spec.share)
         if isinstance(spec, ProbeSpec):
             return Probe(spec.name, spec.step, self._window(spec.window))
-        if isinstance(spec, NearSpec):
-            return _near(spec)
-        if isinstance(spec, FarSpec):
-            return _far(spec, self._window(spec.window))
+        if isinstance(spec, HeadSideSpec):
+            return _head_side(spec)
+        if isinstance(spec, WindowSideSpec):
+            return _window_side(spec, self._window(spec.window))
         if isinstance(spec, MJoinSpec):
             return MJoin(spec, [(edge.port, edge.sender) for edge in edges if edge.receiver == spec.name])
         assert isinstance(spec, SplitSpec)
         return Split(spec)
 
 
-def _near(spec: NearSpec) -> Part:
+def _head_side(spec: HeadSideSpec) -> Part:
     bloom = spec.algorithm.bloom
     if spec.algorithm in (Algorithm.SM_S1, Algorithm.SM_S1_BLOOM):
         return Asking(spec.step, spec.reach, spec.count, bloom=bloom)
@@ -213,7 +213,7 @@ def _near(spec: NearSpec) -> Part:
     return Offering(spec.step, bloom=bloom)
 
 
-def _far(spec: FarSpec, window: Window) -> Part:
+def _window_side(spec: WindowSideSpec, window: SiteWindow) -> Part:
     bloom = spec.algorithm.bloom
     if spec.algorithm in (Algorithm.SM_S1, Algorithm.SM_S1_BLOOM):
         return Answering(spec.name, spec.step, window)

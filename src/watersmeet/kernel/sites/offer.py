@@ -1,6 +1,6 @@
 """SM-D2 of Tran & Lee 2010 (Algorithm 6): ask which keys match, then send the heads that have one of them.
 
-    near, with the heads                          far, with the window
+    head side                                     window side
     heads of a packet wait            keys ->
                                                   waits until no row before the heads is missing
                                       <- matches  one bit per key
@@ -23,14 +23,14 @@ from watersmeet.kernel.sites.bloom import bloom_filter, from_table, passing, to_
 from watersmeet.kernel.sites.key_table import asked_table, wanted
 from watersmeet.kernel.sites.packet import END, START, Packet, chosen, keys_of, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import Window
-from watersmeet.plan.sites.step import Step
+from watersmeet.kernel.sites.window import SiteWindow
+from watersmeet.plan.sites.step import JoinStep
 
 
 class Offering:
-    """The near side: it has the heads and sends those that are wanted."""
+    """The head side: it has the heads and sends those that are wanted."""
 
-    def __init__(self, step: Step, *, bloom: bool = False) -> None:
+    def __init__(self, step: JoinStep, *, bloom: bool = False) -> None:
         """Nothing was offered."""
         self.step, self.bloom = step, bloom
         # Heads, for each of them the number of its key, and the promise that follows them.
@@ -88,9 +88,9 @@ class Offering:
 
 
 class Choosing:
-    """The far side: it has the window, says which keys it has and joins the heads that come."""
+    """The window side: it has the window, says which keys it has and joins the heads that come."""
 
-    def __init__(self, name: str, step: Step, window: Window, *, bloom: bool = False) -> None:
+    def __init__(self, name: str, step: JoinStep, window: SiteWindow, *, bloom: bool = False) -> None:
         """Nothing was asked."""
         self.name, self.step, self.window, self.bloom = name, step, window, bloom
         self.waiting: deque[Packet] = deque()
@@ -130,7 +130,7 @@ class Choosing:
 
     @property
     def rows_waiting(self) -> int:
-        """None: the heads wait at the near side, here are only their keys."""
+        """None: the heads wait at the head side, here are only their keys."""
         return 0
 
     @property

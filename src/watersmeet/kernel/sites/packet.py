@@ -103,7 +103,7 @@ def chosen(rows: pa.RecordBatch, numbers: Any) -> pa.RecordBatch:
     return rows.take(pa.array(numbers))
 
 
-def encode(packets: list[tuple[str, Packet]]) -> bytes:
+def to_bytes(packets: list[tuple[str, Packet]]) -> bytes:
     """Packets with their addresses as bytes: a header, then every table as an Arrow stream."""
     sink = pa.BufferOutputStream()
     bodies = []
@@ -123,11 +123,11 @@ def encode(packets: list[tuple[str, Packet]]) -> bytes:
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def decode(message: bytes) -> list[tuple[str, Packet]]:
+def from_bytes(message: bytes) -> list[tuple[str, Packet]]:
     """The packets of a message.
 
     >>> rows = pa.record_batch([pa.array([7])], [TIME])
-    >>> [(address, packet)] = decode(encode([("a:rows", rows_packet(rows, 9))]))
+    >>> [(address, packet)] = from_bytes(to_bytes([("a:rows", rows_packet(rows, 9))]))
     >>> address, packet.watermark, times(packet.rows).tolist()
     ('a:rows', 9, [7])
     """
@@ -154,14 +154,14 @@ def same_packets(one: bytes, other: bytes) -> bool:
     """Whether two messages say the same. Their bytes may differ: Arrow may lay out equal values differently.
 
     >>> rows = pa.record_batch([pa.array([7])], [TIME])
-    >>> one, other = (encode([("3", rows_packet(rows, watermark))]) for watermark in (9, 10))
+    >>> one, other = (to_bytes([("3", rows_packet(rows, watermark))]) for watermark in (9, 10))
     >>> same_packets(one, one), same_packets(one, other)
     (True, False)
     """
     if one == other:
         return True
     try:
-        pairs = list(zip(decode(one), decode(other), strict=True))
+        pairs = list(zip(from_bytes(one), from_bytes(other), strict=True))
     except (DamagedMessage, ValueError):
         return False
     return all(

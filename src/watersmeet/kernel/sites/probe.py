@@ -16,14 +16,14 @@ from typing import Any
 from watersmeet.kernel.sites.held import Held
 from watersmeet.kernel.sites.packet import END, START, Packet, rows_packet
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import Window
-from watersmeet.plan.sites.step import Step
+from watersmeet.kernel.sites.window import SiteWindow
+from watersmeet.plan.sites.step import JoinStep
 
 
 class Probe:
     """A part that joins heads with a window at its site."""
 
-    def __init__(self, name: str, step: Step, window: Window) -> None:
+    def __init__(self, name: str, step: JoinStep, window: SiteWindow) -> None:
         """No head has come."""
         self.name, self.step, self.window = name, step, window
         self.held = Held()

@@ -1,6 +1,6 @@
 """SM-S2 of Tran & Lee 2010 (Algorithm 4): know all keys of the window, and pull rows as they are met.
 
-    near, with the heads                          far, with the window
+    head side                                     window side
     knows all keys of the window      <- changes  after every change of the window
     head of a key it has not          has no partner
     head of a key whose rows it has   joins them
@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from watersmeet.kernel.sites.held import Held
 from watersmeet.kernel.sites.key_table import arrived_keys
-from watersmeet.kernel.sites.live import LiveKeys
-from watersmeet.kernel.sites.living import LivingRows
+from watersmeet.kernel.sites.live_keys import LiveKeys
+from watersmeet.kernel.sites.live_rows import LiveRows
 from watersmeet.kernel.sites.mixed import MixedWindow
 from watersmeet.kernel.sites.packet import (
     END,
@@ -38,18 +38,18 @@ from watersmeet.kernel.sites.packet import (
     times,
 )
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import REMOVE, Window
-from watersmeet.plan.sites.step import Step
+from watersmeet.kernel.sites.window import REMOVE, SiteWindow
+from watersmeet.plan.sites.step import JoinStep
 
 
 class Pulling:
-    """The near side: it has the heads, and of the window all keys and some rows."""
+    """The head side: it has the heads, and of the window all keys and some rows."""
 
-    def __init__(self, step: Step, reach: int, count: int | None) -> None:
+    def __init__(self, step: JoinStep, reach: int, count: int | None) -> None:
         """Nothing is known of the window."""
         self.step = step
         self.mixed = MixedWindow()
-        self.copy = LivingRows(reach, count)
+        self.copy = LiveRows(reach, count)
         self.held = Held()
         # What was asked for in each question that is not answered, and the heads that wait for it.
         self.asked: deque[tuple[tuple[int, ...], list[pa.RecordBatch]]] = deque()
@@ -163,9 +163,9 @@ class Pulling:
 
 
 class Serving:
-    """The far side: it has the window, tells its changes and serves keys that are pulled."""
+    """The window side: it has the window, tells its changes and serves keys that are pulled."""
 
-    def __init__(self, name: str, step: Step, window: Window) -> None:
+    def __init__(self, name: str, step: JoinStep, window: SiteWindow) -> None:
         """Nothing was told."""
         self.name, self.window = name, window
         self.live = LiveKeys(step, window)

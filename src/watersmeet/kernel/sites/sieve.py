@@ -1,6 +1,6 @@
 """SM-D1 of Tran & Lee 2010 (Algorithm 5): send only heads whose key the window has.
 
-    near, with the heads                          far, with the window
+    head side                                     window side
     knows all keys of the window      <- changes  after every change of the window
     heads that have one of them       heads ->    join the window
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 from watersmeet.kernel.sites.bloom import bloom_filter, from_table, passing, to_table
 from watersmeet.kernel.sites.held import Held
 from watersmeet.kernel.sites.key_table import arrived_keys
-from watersmeet.kernel.sites.live import LiveKeys
+from watersmeet.kernel.sites.live_keys import LiveKeys
 from watersmeet.kernel.sites.mixed import MixedWindow
 from watersmeet.kernel.sites.packet import (
     END,
@@ -35,15 +35,15 @@ from watersmeet.kernel.sites.packet import (
     times,
 )
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import REMOVE, Window
+from watersmeet.kernel.sites.window import REMOVE, SiteWindow
 from watersmeet.plan.sites.bloom import SLICE_FILTER
-from watersmeet.plan.sites.step import Step
+from watersmeet.plan.sites.step import JoinStep
 
 
 class Sifting:
-    """The near side: it has the heads and knows the keys of the window."""
+    """The head side: it has the heads and knows the keys of the window."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: JoinStep) -> None:
         """Nothing is known of the window."""
         self.step = step
         self.mixed = MixedWindow()
@@ -121,9 +121,9 @@ class Sifting:
 
 
 class Sifted:
-    """The far side: it has the window, tells its changes and joins the heads that come."""
+    """The window side: it has the window, tells its changes and joins the heads that come."""
 
-    def __init__(self, name: str, step: Step, window: Window, *, bloom: bool = False) -> None:
+    def __init__(self, name: str, step: JoinStep, window: SiteWindow, *, bloom: bool = False) -> None:
         """Nothing was told."""
         self.name, self.step, self.window, self.bloom = name, step, window, bloom
         self.live = LiveKeys(step, window, counted=not bloom)

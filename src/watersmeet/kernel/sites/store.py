@@ -19,7 +19,7 @@ from watersmeet.kernel.grid import cell_hashes, cells
 from watersmeet.kernel.keys import Keys, same_keys
 from watersmeet.kernel.sites.packet import chosen, ends, keys_of, times
 from watersmeet.plan.sites.step import column_name
-from watersmeet.query.near import Near
+from watersmeet.query.number_band import NumberBand
 
 # A window is held in at least so many chunks, so that at most this part of it is dead weight.
 _CHUNKS_PER_WINDOW = 12
@@ -46,21 +46,21 @@ class Chunk:
     since: int
     latest: int
     until: int
-    _indexes: dict[tuple[str, ...] | Near, tuple[Keys, Any, Any]] = field(default_factory=dict)
+    _indexes: dict[tuple[str, ...] | NumberBand, tuple[Keys, Any, Any]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """Unlike any other chunk's of its store."""
         return f"{self.first}+{self.rows.num_rows}"
 
-    def index(self, by: tuple[str, ...] | Near) -> tuple[Keys, Any, Any]:
+    def index(self, by: tuple[str, ...] | NumberBand) -> tuple[Keys, Any, Any]:
         """The keys of the rows, the rows in the order of their hashes, and the hashes in order.
 
         Keys are made of columns, or of the cells of numbers that others are to be near to.
         """
         found = self._indexes.get(by)
         if found is None:
-            if isinstance(by, Near):
+            if isinstance(by, NumberBand):
                 values = self.rows.column(column_name(by.right.stream, by.right.column))
                 keys = Keys(cell_hashes(cells(by, values, left=False)), None)
             else:
@@ -133,7 +133,7 @@ class Store:
         """Drop the chunks whose rows all come alive before a time."""
         self.chunks = [chunk for chunk in self.chunks if chunk.latest >= time]
 
-    def matches(self, keys: Keys, by: tuple[str, ...] | Near) -> Iterator[tuple[Chunk, Any, Any]]:
+    def matches(self, keys: Keys, by: tuple[str, ...] | NumberBand) -> Iterator[tuple[Chunk, Any, Any]]:
         """Per chunk which of some keys meet which of its rows: pairs of numbers, as two arrays."""
         # Looked up in order, neighbours are found near each other: several times faster than at random.
         sequence = np.argsort(keys.hashes)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from watersmeet.kernel.shares import Shares
-from watersmeet.kernel.sites.living import LivingRows
+from watersmeet.kernel.sites.live_rows import LiveRows
 from watersmeet.kernel.sites.packet import END, START, Packet, chosen, ends, times
 from watersmeet.kernel.sites.part import Sent
 from watersmeet.plan.sites.wiring import Share
@@ -30,7 +30,7 @@ from watersmeet.plan.sites.wiring import Share
 REMOVE = "remove"
 
 
-class Window(LivingRows):
+class SiteWindow(LiveRows):
     """A part that holds the rows of a stream, or of intermediate results.
 
     Attributes:

@@ -14,7 +14,7 @@ from watersmeet.optimize.progressive.tasks import (
     every_partition,
     largest_in_memory,
 )
-from watersmeet.plan.progressive import Disk, Flush, Merge, Scan, Standing
+from watersmeet.plan.progressive import Disk, Flush, MergeTask, ScanTask, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Rules:
         chosen = self.flush(memory, useful, 1 if self.least else room)
         return [replace(flush, rows=-(-flush.rows // sizes[flush.side])) for flush in chosen]
 
-    def task(self, standing: Standing, disk: Disk) -> Scan | Merge | None:
+    def task(self, standing: Standing, disk: Disk) -> ScanTask | MergeTask | None:
         """What to do while nothing arrives."""
         return self.tasks(standing, disk)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from watersmeet.cost.progressive import DiskPart, PageTimes, dd_seconds, md_seconds, task_rate
-from watersmeet.plan.progressive import Disk, Merge, RunSize, Scan, Standing
+from watersmeet.plan.progressive import Disk, MergeTask, RunSize, ScanTask, Standing
 
-TaskRule = Callable[[Standing, Disk], Scan | Merge | None]
+TaskRule = Callable[[Standing, Disk], ScanTask | MergeTask | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class FastestOutput:
     scans: bool = True
     merges: bool = True
 
-    def __call__(self, standing: Standing, disk: Disk) -> Scan | Merge | None:
+    def __call__(self, standing: Standing, disk: Disk) -> ScanTask | MergeTask | None:
         """The best task; None if none finds anything new."""
         best = max(self._rated(standing, disk), key=lambda rated: rated[0], default=None)
         return None if best is None else best[1]
 
-    def _rated(self, standing: Standing, disk: Disk) -> Iterator[tuple[float, Scan | Merge]]:
+    def _rated(self, standing: Standing, disk: Disk) -> Iterator[tuple[float, ScanTask | MergeTask]]:
         scanning = standing.scanning.tolist()
         for partition, pairs in enumerate(standing.merging.tolist()):
             parts = [self._part(disk[side][partition]) for side in (0, 1)]
@@ -42,16 +42,19 @@ class FastestOutput:
                 for side in (0, 1):
                     new = scanning[side][partition]
                     if new:
-                        yield task_rate(new, md_seconds(parts[1 - side], self.times)), Scan(side, partition)
+                        yield (
+                            task_rate(new, md_seconds(parts[1 - side], self.times)),
+                            ScanTask(side, partition),
+                        )
             if self.merges and pairs:
-                yield task_rate(pairs, dd_seconds(parts, self.times, self.fan_in)), Merge(partition)
+                yield task_rate(pairs, dd_seconds(parts, self.times, self.fan_in)), MergeTask(partition)
 
     def _part(self, runs: Sequence[RunSize]) -> DiskPart:
         return DiskPart(len(runs), sum(-(-run.rows // self.page_rows) for run in runs))
 
 
-def largest_in_memory(standing: Standing, _disk: Disk) -> Scan | None:
-    """Scan for the largest partition in memory that has something new to find, as XJoin does."""
+def largest_in_memory(standing: Standing, _disk: Disk) -> ScanTask | None:
+    """ScanTask for the largest partition in memory that has something new to find, as XJoin does."""
     waiting = [
         (-int(standing.memory[side][partition]), side, partition)
         for side in (0, 1)
@@ -61,12 +64,12 @@ def largest_in_memory(standing: Standing, _disk: Disk) -> Scan | None:
     if not waiting:
         return None
     _, side, partition = min(waiting)
-    return Scan(side, partition)
+    return ScanTask(side, partition)
 
 
-def every_partition(standing: Standing, _disk: Disk) -> Merge | None:
-    """Merge one partition after the other, as HMJ does."""
+def every_partition(standing: Standing, _disk: Disk) -> MergeTask | None:
+    """MergeTask one partition after the other, as HMJ does."""
     for partition, pairs in enumerate(standing.merging.tolist()):
         if pairs:
-            return Merge(partition)
+            return MergeTask(partition)
     return None

@@ -30,8 +30,8 @@ class OneWay:
         heads: Which of them are the last rows of heads.
         joined: The streams of the window.
         algorithm: How.
-        near: Where the heads are.
-        far: Where the window is.
+        heads_at: Where the heads are.
+        window_at: Where the window is.
         exchange: What the two sites send each other.
         home: Where results are brought, if that is elsewhere than they come out.
         gathered: What is sent for that.
@@ -41,8 +41,8 @@ class OneWay:
     heads: Streams
     joined: Streams
     algorithm: Algorithm
-    near: str
-    far: str
+    heads_at: str
+    window_at: str
     exchange: Exchange
     home: str | None = None
     gathered: Sent = NOTHING
@@ -50,7 +50,7 @@ class OneWay:
     @property
     def site(self) -> str:
         """Where results come out."""
-        return self.near if self.algorithm.at_source else self.far
+        return self.heads_at if self.algorithm.at_source else self.window_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def sequence(problem: SiteProblem, head: int, *, search_steps: int) -> tuple[Rea
         joined = frozenset({stream})
         exchanges = problem.exchanges(reached.done, heads, joined)
         for step in _cheapest(problem, reached.done, heads, joined, reached.site, exchanges):
-            cost = reached.cost + problem.cost(step.exchange, step.near, step.far)
+            cost = reached.cost + problem.cost(step.exchange, step.heads_at, step.window_at)
             yield Reached(reached.done | joined, step.site, cost, (*reached.steps, step))
 
     return _search(problem, [Reached(heads, problem.sites[head], 0.0)], grow, search_steps)
@@ -146,14 +146,14 @@ def _cheapest(
     done: Streams,
     heads: Streams,
     joined: Streams,
-    near: str,
+    heads_at: str,
     exchanges: dict[Algorithm, Exchange],
-    far: str | None = None,
+    window_at: str | None = None,
 ) -> list[OneWay]:
     """The cheapest step for either place of the results."""
     (stream, *_) = joined
-    window = problem.sites[stream] if far is None else far
-    if near == window:
+    window = problem.sites[stream] if window_at is None else window_at
+    if heads_at == window:
         # Nothing travels: the heads are where the window is.
         return [
             OneWay(
@@ -161,18 +161,26 @@ def _cheapest(
                 heads=heads,
                 joined=joined,
                 algorithm=Algorithm.SP_D,
-                near=near,
-                far=window,
+                heads_at=heads_at,
+                window_at=window,
                 exchange=Exchange(),
             )
         ]
     best: dict[str, OneWay] = {}
     for algorithm, sent in exchanges.items():
         step = OneWay(
-            done=done, heads=heads, joined=joined, algorithm=algorithm, near=near, far=window, exchange=sent
+            done=done,
+            heads=heads,
+            joined=joined,
+            algorithm=algorithm,
+            heads_at=heads_at,
+            window_at=window,
+            exchange=sent,
         )
         known = best.get(step.site)
-        if known is None or problem.cost(sent, near, window) < problem.cost(known.exchange, near, window):
+        if known is None or problem.cost(sent, heads_at, window) < problem.cost(
+            known.exchange, heads_at, window
+        ):
             best[step.site] = step
     return list(best.values())
 
@@ -190,5 +198,5 @@ def _brought(problem: SiteProblem, steps: Iterable[OneWay], home: str | None) ->
 
 
 def _cost(problem: SiteProblem, step: OneWay) -> float:
-    cost = problem.cost(step.exchange, step.near, step.far)
+    cost = problem.cost(step.exchange, step.heads_at, step.window_at)
     return cost if step.home is None else cost + problem.moving(step.gathered, step.site, step.home)

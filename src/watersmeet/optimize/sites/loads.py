@@ -112,13 +112,13 @@ def tree_loads(problem: SiteProblem, reached: Reached) -> Loads:
 
 
 def _one_way(loads: Loads, step: OneWay) -> float:
-    sent = loads.add(step.exchange.there, step.near, step.far)
-    sent += loads.add(step.exchange.back, step.far, step.near)
+    sent = loads.add(step.exchange.there, step.heads_at, step.window_at)
+    sent += loads.add(step.exchange.back, step.window_at, step.heads_at)
     return sent + (0.0 if step.home is None else loads.add(step.gathered, step.site, step.home))
 
 
 def _how(step: OneWay) -> str:
-    return "there" if step.near == step.far else step.algorithm.value
+    return "there" if step.heads_at == step.window_at else step.algorithm.value
 
 
 # Where a part of a plan has its rows, which share of them is there, and the streams below.

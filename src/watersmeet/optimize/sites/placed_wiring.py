@@ -21,7 +21,7 @@ from watersmeet.plan.plan import operators
 from watersmeet.plan.sites.columns import final_columns, named
 from watersmeet.plan.sites.placed import At, ByValue, Input, Tree
 from watersmeet.plan.sites.sequences import refuse_row_windows
-from watersmeet.plan.sites.wiring import RESULTS, MergeSpec, MJoinSpec, SplitSpec, Wiring, WiringBuilder
+from watersmeet.plan.sites.wiring import RESULTS, MJoinSpec, SplitSpec, TimeOrderSpec, Wiring, WiringBuilder
 from watersmeet.query import JoinQuery
 
 # A part, and the way by which rows leave it.
@@ -87,7 +87,7 @@ class _Building:
         if isinstance(tree, Input):
             return inputs[tree.number]
         if isinstance(tree, At):
-            source = MergeSpec(
+            source = TimeOrderSpec(
                 f"source {self.query.names[tree.stream]}", self.sites[tree.stream], tree.stream, ordered=False
             )
             return tree.streams, [(self.wires.add(source), "out")]

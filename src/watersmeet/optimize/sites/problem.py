@@ -82,9 +82,13 @@ class SiteProblem:
         least = _ALMOST_NOTHING * self._dearest * SECONDS_PER_DAY / _GIGABYTE
         return 0.0 if one == other else self.price(one, other) + least
 
-    def cost(self, exchange: Exchange, near: str, far: str) -> float:
+    def cost(self, exchange: Exchange, heads_at: str, window_at: str) -> float:
         """What two sites send each other."""
-        return 0.0 if near == far else self.weight(near, far) * (exchange.there.bytes + exchange.back.bytes)
+        return (
+            0.0
+            if heads_at == window_at
+            else self.weight(heads_at, window_at) * (exchange.there.bytes + exchange.back.bytes)
+        )
 
     def moving(self, sent: Sent, one: str, other: str) -> float:
         """What it costs to send something from one site to another."""

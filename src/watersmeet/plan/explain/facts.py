@@ -13,7 +13,7 @@ from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.plan.sites.columns import ready_conditions
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import describe_duration
-from watersmeet.query.near import nearness
+from watersmeet.query.number_band import number_band
 from watersmeet.query.predicate import Condition
 
 
@@ -288,8 +288,8 @@ def _deployed(plan: Plan) -> tuple[PathFacts, ...]:
 
 
 def _nearby(ready: list[Condition], done: tuple[int, ...], stream: int) -> str:
-    near = nearness((condition.expression for condition in ready), done, [stream])
-    return "all in reach" if near is None else f"{near.right.column} nearby"
+    band = number_band((condition.expression for condition in ready), done, [stream])
+    return "all in reach" if band is None else f"{band.right.column} nearby"
 
 
 def _has(query: JoinQuery, attribute: int, operator: Operator, parts: set[int]) -> bool:
@@ -303,8 +303,8 @@ def _key_of(query: JoinQuery, operator: Operator, part: int) -> str:
         members = [query.attributes[number].members[stream] for stream in operator.inputs[part].streams]
         member = next(member for member in members if member is not None)
         texts.append(member.column or member.text)
-    if not texts and operator.near is not None:
-        found_by = operator.near.right if part else operator.near.left
+    if not texts and operator.band is not None:
+        found_by = operator.band.right if part else operator.band.left
         return f"{found_by.column} nearby"
     return ", ".join(texts) or "all in reach"
 

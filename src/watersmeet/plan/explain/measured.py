@@ -72,8 +72,8 @@ def _functions(found: Sequence[MeasuredFunction]) -> Iterator[str]:
         yield "functions"
     for one in found:
         cost, share = (one.seconds * 1e6 / one.pairs, one.held / one.pairs) if one.pairs else (0.0, 0.0)
-        unlike = f", {one.unlike} pairs NOT the same when asked again" if one.unlike else ""
-        yield f"  {one.text}  {one.pairs:,} pairs, {cost:.3g} us each, held for {share:.3g}{unlike}"
+        inconsistent = f", {one.inconsistent} pairs NOT the same when asked again" if one.inconsistent else ""
+        yield f"  {one.text}  {one.pairs:,} pairs, {cost:.3g} us each, held for {share:.3g}{inconsistent}"
 
 
 def _rows(facts: Explanation) -> Iterator[_Row]:

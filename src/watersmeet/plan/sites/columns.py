@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from watersmeet.plan.layout import Ref, result_columns, value_ref
 from watersmeet.plan.plan import Source
-from watersmeet.plan.sites.step import Step, column_name
+from watersmeet.plan.sites.step import JoinStep, column_name
 from watersmeet.query import JoinQuery
 from watersmeet.query.expression import fields
-from watersmeet.query.near import nearness
+from watersmeet.query.number_band import number_band
 from watersmeet.query.predicate import Condition
 
 
@@ -41,7 +41,7 @@ def _judged(query: JoinQuery, conditions: Iterable[int], stream: int) -> list[Re
 
 def step_between(
     query: JoinQuery, done: tuple[int, ...], joined: tuple[int, ...], *, ties: bool, ends: bool
-) -> Step:
+) -> JoinStep:
     """The step in which results over some streams meet a window of others.
 
     Args:
@@ -58,7 +58,7 @@ def step_between(
         if left & set(attribute.streams) and right & set(attribute.streams)
     ]
     ready = ready_conditions(query, left, right)
-    return Step(
+    return JoinStep(
         head_key=tuple(_value(query, number, done) for number in shared),
         window_key=tuple(_value(query, number, joined) for number in shared),
         ties=ties,
@@ -66,7 +66,7 @@ def step_between(
         columns=_kept(query, left | right),
         ends=ends,
         head_reach=(query.reaches[done[0]] or 0) if len(done) == 1 else 0,
-        near=None if shared else nearness((condition.expression for condition in ready), done, joined),
+        band=None if shared else number_band((condition.expression for condition in ready), done, joined),
     )
 
 

@@ -9,13 +9,13 @@ from watersmeet.errors import InvalidPlanning
 from watersmeet.plan.plan import FOREVER_US
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.columns import final_columns, step_between
-from watersmeet.plan.sites.step import Step
+from watersmeet.plan.sites.step import JoinStep
 from watersmeet.plan.sites.wiring import (
     RESULTS,
-    FarSpec,
-    MergeSpec,
-    NearSpec,
+    HeadSideSpec,
     ProbeSpec,
+    TimeOrderSpec,
+    WindowSideSpec,
     WindowSpec,
     Wiring,
     WiringBuilder,
@@ -90,7 +90,9 @@ class Building:
         """Add sources and windows."""
         for stream, site in enumerate(self.sites):
             ends = self.query.own_ends(stream)
-            source = self.wires.add(MergeSpec(f"source {self.query.names[stream]}", site, stream, ends=ends))
+            source = self.wires.add(
+                TimeOrderSpec(f"source {self.query.names[stream]}", site, stream, ends=ends)
+            )
             self.sources.append(source)
             self.window(f"window {self.query.names[stream]}", site, source, stream)
 
@@ -106,7 +108,7 @@ class Building:
         return name
 
     def join(
-        self, name: str, heads: str, site: str, algorithm: Algorithm, step: Step, stream: int
+        self, name: str, heads: str, site: str, algorithm: Algorithm, step: JoinStep, stream: int
     ) -> tuple[str, str]:
         """Add a one-way join of heads at a site with a stream; who sends the results, and where that is."""
         home, window = self.sites[stream], f"window {self.query.names[stream]}"
@@ -116,7 +118,7 @@ class Building:
         )
 
     def one_way(
-        self, name: str, heads: str, site: str, algorithm: Algorithm, step: Step, remote: Remote
+        self, name: str, heads: str, site: str, algorithm: Algorithm, step: JoinStep, remote: Remote
     ) -> tuple[str, str]:
         """Add a one-way join of heads at a site with any window."""
         wires = self.wires
@@ -130,24 +132,29 @@ class Building:
             wires.connect(heads, "out", name, "heads")
             wires.connect(window, "out", name, "window")
             return name, place
-        near, far = f"{name} near", f"{name} far"
+        head_side, window_side = f"{name} head side", f"{name} window side"
         wires.add(
-            NearSpec(
-                name=near, site=site, step=step, algorithm=algorithm, reach=remote.reach, count=remote.count
+            HeadSideSpec(
+                name=head_side,
+                site=site,
+                step=step,
+                algorithm=algorithm,
+                reach=remote.reach,
+                count=remote.count,
             )
         )
-        wires.add(FarSpec(far, remote.site, step, algorithm, remote.window))
-        wires.connect(heads, "out", near, "heads")
-        wires.connect(remote.window, "out", far, "window")
+        wires.add(WindowSideSpec(window_side, remote.site, step, algorithm, remote.window))
+        wires.connect(heads, "out", head_side, "heads")
+        wires.connect(remote.window, "out", window_side, "window")
         # One way back for everything, so that an answer never overtakes a change.
-        wires.connect(far, "answer", near, "answer")
+        wires.connect(window_side, "answer", head_side, "answer")
         if algorithm in (Algorithm.SM_D1, Algorithm.SM_D1_BLOOM):
-            wires.connect(near, "rows", far, "rows")
+            wires.connect(head_side, "rows", window_side, "rows")
         else:
-            wires.connect(near, "ask", far, "ask")
+            wires.connect(head_side, "ask", window_side, "ask")
             if not algorithm.at_source:
-                wires.connect(near, "rows", far, "rows")
-        return (near, site) if algorithm.at_source else (far, remote.site)
+                wires.connect(head_side, "rows", window_side, "rows")
+        return (head_side, site) if algorithm.at_source else (window_side, remote.site)
 
 
 @dataclass(frozen=True, slots=True)

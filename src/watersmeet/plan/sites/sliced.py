@@ -21,9 +21,9 @@ from watersmeet.plan.plan import FOREVER_US
 from watersmeet.plan.sites.columns import final_columns, step_between
 from watersmeet.plan.sites.wiring import (
     RESULTS,
-    MergeSpec,
     ProbeSpec,
     Share,
+    TimeOrderSpec,
     WindowSpec,
     Wiring,
     WiringBuilder,
@@ -78,7 +78,7 @@ class Sliced:
         sources = []
         for place, node in enumerate(self.nodes):
             ends = query.own_ends(stream)
-            source = wires.add(MergeSpec(f"source {query.names[stream]} {node}", node, stream, ends=ends))
+            source = wires.add(TimeOrderSpec(f"source {query.names[stream]} {node}", node, stream, ends=ends))
             sources.append(source)
             if place < self.lengths[stream]:
                 share = Share(place, self.lengths[stream])
@@ -94,7 +94,7 @@ def _window(query: JoinQuery, stream: int, node: str) -> str:
 
 def _gathered(wires: WiringBuilder, senders: Sequence[str], name: str, node: str) -> str:
     """What all nodes have found so far, at one of them."""
-    merge = wires.add(MergeSpec(f"heads of {name}", node, ordered=False))
+    merge = wires.add(TimeOrderSpec(f"heads of {name}", node, ordered=False))
     for sender in senders:
         wires.connect(sender, "out", merge, "in")
     return merge

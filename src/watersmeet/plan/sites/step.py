@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from watersmeet.query.expression import Expression
-from watersmeet.query.near import Near
+from watersmeet.query.number_band import NumberBand
 
 
 def column_name(stream: int, column: str) -> str:
@@ -18,7 +18,7 @@ def column_name(stream: int, column: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JoinStep:
     """Heads look back into a window.
 
     Attributes:
@@ -30,7 +30,7 @@ class Step:
         columns: What is kept of both.
         ends: Whether results say until when they live, as those must that are kept themselves.
         head_reach: How long a head lives that does not say it itself, microseconds.
-        near: By which numbers rows are found that no key finds; the heads' is the left one.
+        band: By which numbers rows are found that no key finds; the heads' is the left one.
     """
 
     head_key: tuple[str, ...]
@@ -40,4 +40,4 @@ class Step:
     columns: tuple[str, ...]
     ends: bool = False
     head_reach: int = 0
-    near: Near | None = None
+    band: NumberBand | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from watersmeet.plan.sites.algorithm import Algorithm
 from watersmeet.plan.sites.columns import final_columns, step_between
 from watersmeet.plan.sites.sequences import Building, Remote, refuse_row_windows
-from watersmeet.plan.sites.wiring import RESULTS, MergeSpec, WindowSpec, Wiring
+from watersmeet.plan.sites.wiring import RESULTS, TimeOrderSpec, WindowSpec, Wiring
 from watersmeet.query import JoinQuery
 
 
@@ -64,7 +64,7 @@ class LeftDeep:
                 wires.connect(one, "out", RESULTS, "")
                 wires.connect(other, "out", RESULTS, "")
                 break
-            left, site = wires.add(MergeSpec(f"{name} together", join.home)), join.home
+            left, site = wires.add(TimeOrderSpec(f"{name} together", join.home)), join.home
             wires.connect(one, "out", left, "in")
             wires.connect(other, "out", left, "in")
             window = wires.add(WindowSpec(f"window of {name}", site, kept.reach))

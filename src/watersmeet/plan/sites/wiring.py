@@ -15,7 +15,7 @@ from typing import Any
 
 from watersmeet.plan.plan import Operator, Plan
 from watersmeet.plan.sites.algorithm import Algorithm
-from watersmeet.plan.sites.step import Step
+from watersmeet.plan.sites.step import JoinStep
 from watersmeet.query.window_kind import OwnEnds
 
 # Where an edge ends whose packets are results of the join.
@@ -23,7 +23,7 @@ RESULTS = ""
 
 
 @dataclass(frozen=True, slots=True)
-class MergeSpec:
+class TimeOrderSpec:
     """Rows are put in the order of time (`kernel.sites.merge`).
 
     Attributes:
@@ -74,29 +74,29 @@ class ProbeSpec:
 
     name: str
     site: str
-    step: Step
+    step: JoinStep
     window: str
 
 
 @dataclass(frozen=True, slots=True)
-class NearSpec:
+class HeadSideSpec:
     """The side of a semijoin that has the heads."""
 
     name: str
     site: str
-    step: Step
+    step: JoinStep
     algorithm: Algorithm
     reach: int
     count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class FarSpec:
+class WindowSideSpec:
     """The side of a semijoin that has the window."""
 
     name: str
     site: str
-    step: Step
+    step: JoinStep
     algorithm: Algorithm
     window: str
 
@@ -133,7 +133,7 @@ class SplitSpec:
     other: int
 
 
-PartSpec = MergeSpec | WindowSpec | ProbeSpec | NearSpec | FarSpec | MJoinSpec | SplitSpec
+PartSpec = TimeOrderSpec | WindowSpec | ProbeSpec | HeadSideSpec | WindowSideSpec | MJoinSpec | SplitSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Wiring:
 
     def streams_at(self, site: str) -> tuple[int, ...]:
         """The streams that arrive at a site."""
-        arriving = [part for part in self.parts if isinstance(part, MergeSpec) and part.site == site]
+        arriving = [part for part in self.parts if isinstance(part, TimeOrderSpec) and part.site == site]
         return tuple(sorted(part.stream for part in arriving if part.stream is not None))
 
     def links(self) -> list[tuple[str, str]]:
@@ -207,7 +207,7 @@ class WiringBuilder:
 
     def finish(self, columns: Iterable[str]) -> Wiring:
         """The wiring, without windows that nobody reads and edges to them."""
-        read = {part.window for part in self.parts if isinstance(part, ProbeSpec | FarSpec)}
+        read = {part.window for part in self.parts if isinstance(part, ProbeSpec | WindowSideSpec)}
         parts = [part for part in self.parts if not isinstance(part, WindowSpec) or part.name in read]
         names = {part.name for part in parts} | {RESULTS}
         # Windows first: those that read a window are given it when they are built.

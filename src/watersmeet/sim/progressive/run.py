@@ -22,7 +22,7 @@ from watersmeet.cost.progressive import recent_volume
 from watersmeet.kernel.progressive.join import ProgressiveJoin
 from watersmeet.optimize.progressive.policies import policy
 from watersmeet.optimize.progressive.tasks import FastestOutput
-from watersmeet.plan.progressive import Scan
+from watersmeet.plan.progressive import ScanTask
 from watersmeet.sim.progressive.arrivals import Arrivals, Workload
 from watersmeet.sim.progressive.store import Found, KeyRows, SimulatedStore
 
@@ -190,7 +190,7 @@ class _Run:
             return
         self._wait_until(begin)
         while self.clock < end and (task := self.join.next_task()):
-            self.tasks["scan" if isinstance(task, Scan) else "merge"] += 1
+            self.tasks["scan" if isinstance(task, ScanTask) else "merge"] += 1
             self.note(self.join.run(task))
 
     def _wait_until(self, time: float) -> None:

@@ -122,14 +122,14 @@ class PredicateMetrics:
         pairs: How many pairs of rows it was asked about.
         held: For how many of them it held.
         seconds: What that took on all cores together.
-        unlike: A few pairs are asked about twice, and these are those for which it said something else then,
+        inconsistent: A few pairs are asked about twice; of these, those for which it said something else then,
             so that results depend on chance.
     """
 
     pairs: int = field(metadata=_metric(Fold.SUM))
     held: int = field(metadata=_metric(Fold.SUM))
-    seconds: float = field(metadata=_metric(Fold.SUM, name="asked_us", read=lambda micros: micros / 1e6))
-    unlike: int = field(metadata=_metric(Fold.SUM))
+    seconds: float = field(metadata=_metric(Fold.SUM, name="judge_us", read=lambda micros: micros / 1e6))
+    inconsistent: int = field(metadata=_metric(Fold.SUM))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from watersmeet.kernel.results import Results
 from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.host.blobs import PackedRows
 from watersmeet.spark.host.metrics import METRICS_COLUMN, metric_names
-from watersmeet.spark.host.task import Link, ResultRows, Task
+from watersmeet.spark.host.task import NextOperator, ResultRows, Task
 from watersmeet.spark.mail.mailbox import Address
 
 # Results are returned in frames of about this size where they come in smaller blocks: a frame costs some
@@ -114,7 +114,7 @@ class UserRows:
 class LinkedRows:
     """Results packed for the operator above, in its buckets."""
 
-    def __init__(self, task: Task, above: Link) -> None:
+    def __init__(self, task: Task, above: NextOperator) -> None:
         """Prepare what all blocks share."""
         self._above = above
         self._labels = task.labels

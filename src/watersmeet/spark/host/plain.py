@@ -19,10 +19,10 @@ from watersmeet.kernel.bucket import END_OF_TIME, Bucket, Outcome
 from watersmeet.kernel.window import StoredRun
 from watersmeet.spark.host.arrivals import Arrivals
 from watersmeet.spark.host.ledger import Ledger
+from watersmeet.spark.host.local_runs import LocalRuns, local_folder
 from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.output import output_of
 from watersmeet.spark.host.processor import Stopwatch, counted_once, function_metrics, worked
-from watersmeet.spark.host.shelf import Shelf, local_folder
 from watersmeet.spark.host.task import Task
 
 
@@ -82,7 +82,7 @@ class ScratchFiles:
         parent = local_folder()
         parent.mkdir(parents=True, exist_ok=True)
         self._folder = tempfile.TemporaryDirectory(dir=parent)
-        self._shelf = Shelf(Path(self._folder.name), strict=True)
+        self._shelf = LocalRuns(Path(self._folder.name), strict=True)
         return self
 
     def __exit__(self, *_: object) -> None:

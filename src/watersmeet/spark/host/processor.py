@@ -21,12 +21,12 @@ from watersmeet.kernel.results import Results, gathered
 from watersmeet.spark.host.allocator import own_memory, return_freed_memory
 from watersmeet.spark.host.arrivals import Arrivals
 from watersmeet.spark.host.blobs import UNPACK_BYTES, limited, unpack
-from watersmeet.spark.host.budget import refuse_large_batch
 from watersmeet.spark.host.frames import arrow_frame
 from watersmeet.spark.host.ledger import keep_ledger, refuse_other_query
+from watersmeet.spark.host.local_runs import local_runs_for
 from watersmeet.spark.host.mail_books import MailBooks
+from watersmeet.spark.host.memory_limit import refuse_large_batch
 from watersmeet.spark.host.output import FRAME_BYTES, output_of
-from watersmeet.spark.host.shelf import shelf_for
 from watersmeet.spark.host.state import BucketState
 from watersmeet.spark.host.task import Task
 
@@ -78,8 +78,8 @@ def function_metrics(task: Task) -> Metrics:
         values |= {
             f"pairs_{number}": asked.pairs,
             f"held_{number}": asked.held,
-            f"asked_us_{number}": round(asked.seconds * 1e6),
-            f"unlike_{number}": asked.unlike,
+            f"judge_us_{number}": round(asked.seconds * 1e6),
+            f"inconsistent_{number}": asked.inconsistent,
         }
     return values
 
@@ -179,13 +179,13 @@ class Processor:
 
     def _open(self, number: int) -> tuple[BucketState, Bucket]:
         task = self._task
-        shelf = shelf_for(self._query, task.name, number, strict=task.kind.needs_files)
-        state = BucketState(self._blobs, shelf, task.identity)
+        local_runs = local_runs_for(self._query, task.name, number, strict=task.kind.needs_files)
+        state = BucketState(self._blobs, local_runs, task.identity)
         refuse_other_query(task, state.manifest.identity)
         bucket = state.bucket(task, number, self._query)
         if task.memory is not None:
             bucket.use_files(state)
-        for function, asked in zip(task.functions, state.manifest.asked, strict=False):
+        for function, asked in zip(task.functions, state.manifest.answers, strict=False):
             judge_of(function).before = asked
         return state, bucket
 
@@ -195,7 +195,7 @@ class Processor:
         self._set_timer(state, bucket)
         # They have not been taken yet, and count as well.
         judges = [judge_of(function) for function in task.functions]
-        state.manifest.asked = [judge.before.plus(judge.now) for judge in judges]
+        state.manifest.answers = [judge.before.plus(judge.now) for judge in judges]
         open_runs = bucket.resident() if task.memory is not None else None
         if bucket.changed:
             state.save(bucket, task, number, self._query)
@@ -213,12 +213,12 @@ class Processor:
 
     def _status(self, state: BucketState, bucket: Bucket) -> bytes:
         """What is known about a bucket beside its metrics."""
-        mail, asked = state.manifest.mail, state.manifest.asked
+        mail, answers = state.manifest.mail, state.manifest.answers
         said = bucket.status() | {
             "sent": {receiver: asdict(totals) for receiver, totals in mail.sent.items()},
             "skipped": mail.skipped,
-            "asked": {
-                one.text: asdict(known) for one, known in zip(self._task.functions, asked, strict=True)
+            "answers": {
+                one.text: asdict(known) for one, known in zip(self._task.functions, answers, strict=True)
             },
         }
         return json.dumps(said).encode()

@@ -26,14 +26,14 @@ from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum, to_blob
 from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.encoding import decode, encode
-from watersmeet.kernel.judge import Asked
+from watersmeet.kernel.judge import Answers
 from watersmeet.kernel.run import Run, replace_columns
-from watersmeet.kernel.slices import Slice
 from watersmeet.kernel.stored import stored_as
+from watersmeet.kernel.time_slices import TimeSlice
 from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Remembered
+from watersmeet.spark.host.local_runs import LocalRuns
 from watersmeet.spark.host.mail_books import MailBooks
-from watersmeet.spark.host.shelf import Shelf
 from watersmeet.spark.host.task import Task
 
 KEY_SCHEMA = "id string"
@@ -71,7 +71,7 @@ class Manifest:
         timer_ms: The timer that is set.
         values: What the bucket keeps beside its runs.
         apart: The names of values that are kept apart.
-        asked: What is known about functions from asking them.
+        answers: What is known about functions from asking them.
         mail: What was read and sent.
         named: How many names were given to runs.
         version: Different after every batch, where the bucket stays in memory.
@@ -82,7 +82,7 @@ class Manifest:
     timer_ms: int | None = None
     values: dict[str, Any] = field(default_factory=dict)
     apart: tuple[str, ...] = ()
-    asked: list[Asked] = field(default_factory=list)
+    answers: list[Answers] = field(default_factory=list)
     mail: MailBooks = field(default_factory=MailBooks)
     named: int = 0
     version: str = ""
@@ -102,10 +102,10 @@ _in_memory: dict[tuple[str, str, str], _InMemory] = {}
 class BucketState:
     """Reads and writes the state of one bucket through Spark's state handles."""
 
-    def __init__(self, blobs: Any, shelf: Shelf, identity: str) -> None:
+    def __init__(self, blobs: Any, local_runs: LocalRuns, identity: str) -> None:
         """Load the manifest of the current group from Spark's map state."""
         self._blobs = blobs
-        self._shelf = shelf
+        self._local_runs = local_runs
         # Runs that were written before the end of the batch.
         self._written: dict[str, RunEntry] = {}
         # Those that were there before it.
@@ -169,11 +169,11 @@ class BucketState:
 
     def open_runs(self) -> set[str]:
         """The names of the runs that are open."""
-        return self._shelf.open_runs()
+        return self._local_runs.open_runs()
 
     def close_others(self, names: set[str]) -> None:
         """Close all runs but some."""
-        self._shelf.close_others(names)
+        self._local_runs.close_others(names)
 
     def entries(self, bucket: Bucket, number: int) -> list[RunEntry]:
         """The lines about the rows of one input."""
@@ -191,7 +191,7 @@ class BucketState:
             window.runs = [
                 StoredRun(
                     id=entry.id,
-                    slice=Slice(entry.width, entry.number),
+                    time_slice=TimeSlice(entry.width, entry.number),
                     rows=entry.rows,
                     earliest=entry.earliest,
                     end=entry.end,
@@ -217,7 +217,7 @@ class BucketState:
         for name in all_removed:
             self._blobs.removeKey((name,))
         self._written = {}
-        self._shelf.keep_only(set(names), all_removed)
+        self._local_runs.keep_only(set(names), all_removed)
 
     def _save_apart(self, kept: dict[str, Any]) -> None:
         for name, value in kept.items():
@@ -239,11 +239,11 @@ class BucketState:
     def _write(self, stored: StoredRun) -> RunEntry:
         blob = to_blob(stored.run)
         self._blobs.updateValue((stored.id,), (blob,))
-        self._shelf.put(stored.id, blob)
+        self._local_runs.put(stored.id, blob)
         return RunEntry(
             id=stored.id,
-            width=stored.slice.width,
-            number=stored.slice.number,
+            width=stored.time_slice.width,
+            number=stored.time_slice.number,
             rows=stored.rows,
             earliest=stored.earliest,
             end=stored.end,
@@ -253,7 +253,7 @@ class BucketState:
         )
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
-        run = self._shelf.get(entry.id, entry.length, entry.checksum, partial(self._fetch, entry.id))
+        run = self._local_runs.get(entry.id, entry.length, entry.checksum, partial(self._fetch, entry.id))
         return run if run.columns.schema.equals(schema) else with_columns(run, schema)
 
     def _fetch(self, name: str) -> bytes:

@@ -88,7 +88,7 @@ class ResultRows:
 
 
 @dataclass(frozen=True)
-class Link:
+class NextOperator:
     """Results for another operator: an input of it.
 
     Attributes:
@@ -122,7 +122,7 @@ class Task:
     maker: BucketMaker
     buckets: tuple[str, ...]
     inputs: tuple[InputTask, ...]
-    output: ResultRows | Link
+    output: ResultRows | NextOperator
     functions: tuple[Function, ...] = ()
     memory: Bounded | None = None
 

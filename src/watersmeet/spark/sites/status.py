@@ -117,7 +117,7 @@ class StatusBoard:
             waiting=said.get("waiting", 0),
             skipped=said.get("skipped", 0),
             ended=said.get("ended", False),
-            predicates={text: PredicateMetrics(**asked) for text, asked in said.get("asked", {}).items()},
+            predicates={text: PredicateMetrics(**asked) for text, asked in said.get("answers", {}).items()},
         )
 
 

@@ -25,7 +25,7 @@ _ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NumberBand:
     """The difference `left - right` of two columns lies between two numbers."""
 
     left: Field
@@ -46,46 +46,48 @@ class _Bound:
     NaN is larger than any number: `x <= y` holds where y is NaN, and so does `x <= y + 3`.
     """
 
-    near: Near
+    band: NumberBand
     nan_below: frozenset[Field] = frozenset()
     nan_above: frozenset[Field] = frozenset()
 
 
-def nearness(conditions: Iterable[Expression], lefts: Iterable[int], rights: Iterable[int]) -> Near | None:
+def number_band(
+    conditions: Iterable[Expression], lefts: Iterable[int], rights: Iterable[int]
+) -> NumberBand | None:
     """The narrowest bound that conditions put on two columns, one of each side; None if there is none."""
     first, second = frozenset(lefts), frozenset(rights)
     bounds: dict[tuple[Field, Field], _Bound] = {}
     for bound in (bound for condition in conditions for bound in _bounds(condition)):
         for one in (bound, _turned(bound)):
-            near = one.near
-            if near.left.stream in first and near.right.stream in second:
-                known = bounds.get((near.left, near.right))
-                bounds[near.left, near.right] = one if known is None else _both(known, one)
+            band = one.band
+            if band.left.stream in first and band.right.stream in second:
+                known = bounds.get((band.left, band.right))
+                bounds[band.left, band.right] = one if known is None else _both(known, one)
     found = [
-        bound.near
+        bound.band
         for bound in bounds.values()
-        if math.isfinite(bound.near.low)
-        and math.isfinite(bound.near.high)
-        and bound.near.low <= bound.near.high
+        if math.isfinite(bound.band.low)
+        and math.isfinite(bound.band.high)
+        and bound.band.low <= bound.band.high
         # A NaN for which both limits hold has no place among the cells.
         and not any(field.type in _FLOATING for field in bound.nan_below & bound.nan_above)
     ]
-    return min(found, key=lambda near: near.high - near.low, default=None)
+    return min(found, key=lambda band: band.high - band.low, default=None)
 
 
 def _turned(bound: _Bound) -> _Bound:
     """The same of the difference the other way round."""
-    near = bound.near
-    return _Bound(Near(near.right, near.left, -near.high, -near.low), bound.nan_above, bound.nan_below)
+    band = bound.band
+    return _Bound(NumberBand(band.right, band.left, -band.high, -band.low), bound.nan_above, bound.nan_below)
 
 
 def _both(one: _Bound, other: _Bound) -> _Bound:
     """Two bounds of the same difference together; a side that says nothing rules out nothing."""
-    low, high = max(one.near.low, other.near.low), min(one.near.high, other.near.high)
-    below = [b.nan_below for b in (one, other) if math.isfinite(b.near.low)]
-    above = [b.nan_above for b in (one, other) if math.isfinite(b.near.high)]
+    low, high = max(one.band.low, other.band.low), min(one.band.high, other.band.high)
+    below = [b.nan_below for b in (one, other) if math.isfinite(b.band.low)]
+    above = [b.nan_above for b in (one, other) if math.isfinite(b.band.high)]
     return _Bound(
-        Near(one.near.left, one.near.right, low, high),
+        NumberBand(one.band.left, one.band.right, low, high),
         frozenset.intersection(*below) if below else frozenset(),
         frozenset.intersection(*above) if above else frozenset(),
     )
@@ -113,7 +115,7 @@ def _between(
     if difference is None:
         return []
     left, right, add, room = difference
-    return [_Bound(Near(left, right, low - add - room, high - add + room), nan_above=nan_above)]
+    return [_Bound(NumberBand(left, right, low - add - room, high - add + room), nan_above=nan_above)]
 
 
 def _difference(expression: Expression) -> _Difference | None:

@@ -10,10 +10,10 @@ import pyarrow as pa
 from watersmeet.kernel.sites.limit_join import limit_join
 from watersmeet.kernel.sites.packet import START, Packet, times
 from watersmeet.kernel.sites.store import Store
-from watersmeet.plan.sites.step import Step
+from watersmeet.plan.sites.step import JoinStep
 
 
-class Clock:
+class RowTimes:
     """The times of a stream whose rows live until `count` others have come after them.
 
     Rows of equal time come and go together, so that only rows later than a row are counted.
@@ -47,7 +47,7 @@ class Clock:
             self.times = self.times[first:]
 
 
-class LivingRows:
+class LiveRows:
     """Rows, and the times of all rows of their stream where a number of rows limits how long they live.
 
     Attributes:
@@ -58,7 +58,7 @@ class LivingRows:
     def __init__(self, reach: int, count: int | None) -> None:
         """Nothing has come."""
         self.store = Store(reach) if count is None else Store(reach, count)
-        self.clock = None if count is None else Clock(count)
+        self.clock = None if count is None else RowTimes(count)
 
     def take(self, packet: Packet) -> None:
         """Take rows and times that have come."""
@@ -74,7 +74,7 @@ class LivingRows:
             found &= self.clock.alive(came, at)
         return found
 
-    def join(self, step: Step, heads: pa.RecordBatch | None) -> pa.RecordBatch | None:
+    def join(self, step: JoinStep, heads: pa.RecordBatch | None) -> pa.RecordBatch | None:
         """The results of heads with these rows; None if there are none."""
         if heads is None or not heads.num_rows:
             return None

@@ -18,7 +18,7 @@ from watersmeet.kernel.sites.part import Sent
 from watersmeet.query.window_kind import OwnEnds
 
 
-class Merge:
+class TimeOrder:
     """A part that sends on rows in the order of their times.
 
     Attributes:

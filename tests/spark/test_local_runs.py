@@ -19,7 +19,7 @@ from oracles.reference import Row
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum, to_blob
 from watersmeet.kernel.run import Run, build_run
-from watersmeet.spark.host.shelf import Shelf
+from watersmeet.spark.host.local_runs import LocalRuns
 
 # A little more than a page, so that cutting it leaves a part of a page mapped.
 ROWS = [Row((f"key {i % 7}",), i, 1000 + i) for i in range(200)]
@@ -32,7 +32,7 @@ class Worker:
     """A process that keeps runs open; `fetched` counts how often it asked the state store."""
 
     def __init__(self, folder: Path) -> None:
-        self.shelf = Shelf(folder)
+        self.local_runs = LocalRuns(folder)
         self.fetched = 0
 
     def fetch(self) -> bytes:
@@ -40,7 +40,7 @@ class Worker:
         return BLOB
 
     def read(self) -> Run:
-        return self.shelf.get("run", len(BLOB), blob_checksum(BLOB), self.fetch)
+        return self.local_runs.get("run", len(BLOB), blob_checksum(BLOB), self.fetch)
 
 
 def assert_right(run: Run) -> None:
@@ -83,19 +83,19 @@ def test_one_worker_writes_and_the_others_read(tmp_path: Path) -> None:
 def test_a_name_that_two_attempts_gave_to_different_rows(tmp_path: Path) -> None:
     """Whoever asks gets the rows the state means, also with the others open or verified before."""
     other = to_blob(build_run(columns_of(ROWS[:100] + [Row(("new",), 5, 7)] * 100)))
-    worker, shelf = Worker(tmp_path), Shelf(tmp_path)
-    shelf.put("run", other)
+    worker, local_runs = Worker(tmp_path), LocalRuns(tmp_path)
+    local_runs.put("run", other)
     for _ in range(2):
-        assert bytes(to_blob(shelf.get("run", len(other), blob_checksum(other), lambda: other))) == other
-        assert_right(shelf.get("run", len(BLOB), blob_checksum(BLOB), lambda: BLOB))
+        assert bytes(to_blob(local_runs.get("run", len(other), blob_checksum(other), lambda: other))) == other
+        assert_right(local_runs.get("run", len(BLOB), blob_checksum(BLOB), lambda: BLOB))
         assert_right(worker.read())
 
 
 def test_a_run_that_left_the_window_leaves_the_disk(tmp_path: Path) -> None:
     worker = Worker(tmp_path)
-    worker.shelf.put("gone", BLOB)
-    worker.shelf.put("run", BLOB)
-    worker.shelf.keep_only({"run"}, ["gone"])
+    worker.local_runs.put("gone", BLOB)
+    worker.local_runs.put("run", BLOB)
+    worker.local_runs.keep_only({"run"}, ["gone"])
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -111,6 +111,6 @@ def test_without_a_folder_runs_stay_in_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [BLOB[:-1], BLOB[:-1] + b"?", b""], ids=["short", "changed", "empty"])
 def test_a_state_store_that_returns_other_bytes_is_reported(tmp_path: Path, wrong: bytes) -> None:
     with pytest.raises(DamagedRun) as caught:
-        Shelf(tmp_path).get("run", len(BLOB), blob_checksum(BLOB), lambda: wrong)
+        LocalRuns(tmp_path).get("run", len(BLOB), blob_checksum(BLOB), lambda: wrong)
     assert caught.value.fact == "stored run run does not match its checksum"
     assert "restore the checkpoint" in caught.value.hint

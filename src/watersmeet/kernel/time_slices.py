@@ -20,14 +20,14 @@ from watersmeet.kernel.stored import stored_as
 
 
 @stored_as("slice")
-class Slice(NamedTuple):
+class TimeSlice(NamedTuple):
     """The event-time interval ``[number * width, (number + 1) * width)``, microseconds."""
 
     width: int
     number: int
 
 
-def cut(times: Any, window: int, slices_per_window: int) -> list[tuple[Slice, Any]]:
+def cut(times: Any, window: int, slices_per_window: int) -> list[tuple[TimeSlice, Any]]:
     """Assign rows to slices: pairs of slice and the positions of its rows, in their given order.
 
     >>> [(s.number, rows.tolist()) for s, rows in cut(np.array([5, 12, 7]), window=100, slices_per_window=10)]
@@ -39,13 +39,13 @@ def cut(times: Any, window: int, slices_per_window: int) -> list[tuple[Slice, An
     width = _width(window, window + latest - earliest, slices_per_window)
     first = earliest // width
     if latest // width == first:
-        return [(Slice(width, first), np.arange(len(times)))]
+        return [(TimeSlice(width, first), np.arange(len(times)))]
     # The number is small, so 16 bits hold it and NumPy sorts it by radix, stably.
     number = (times // width - first).astype(np.int16)
     order = np.argsort(number, kind="stable")
     bounds = np.searchsorted(number[order], np.arange(number.max() + 2))
     return [
-        (Slice(width, first + i), order[bounds[i] : bounds[i + 1]])
+        (TimeSlice(width, first + i), order[bounds[i] : bounds[i + 1]])
         for i in range(len(bounds) - 1)
         if bounds[i] < bounds[i + 1]
     ]

@@ -21,7 +21,7 @@ from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.window import StoredRun
 
 
-class Residence(Protocol):
+class ResidentRule(Protocol):
     """The rule for which runs stay open between batches."""
 
     def recently(self, before: float | None, found: int) -> float:
@@ -32,19 +32,19 @@ class Residence(Protocol):
 
 
 @dataclass(slots=True)
-class Room:
+class OpenLimit:
     """What may be open at a time, and what it was good for.
 
     Attributes:
         bytes: What runs that are looked into together may take.
-        residence: Which runs stay open between batches; None closes all.
+        resident_rule: Which runs stay open between batches; None closes all.
         close: Called with runs that are not looked into any more for now.
         found: In how many combinations each run had a part in this batch, by its name.
         before: What was found lately per batch, up to the batch before.
     """
 
     bytes: int
-    residence: Residence | None = None
+    resident_rule: ResidentRule | None = None
     close: Callable[[Sequence[StoredRun]], None] = lambda _runs: None
     found: dict[str, int] = field(default_factory=dict)
     before: dict[str, float] = field(default_factory=dict)
@@ -61,17 +61,17 @@ class Room:
 
     def remember(self, names: Iterable[str]) -> dict[str, float]:
         """What the runs of these names lately found, this batch included."""
-        assert self.residence is not None
+        assert self.resident_rule is not None
         return {
-            name: self.residence.recently(self.before.get(name), self.found.get(name, 0))
+            name: self.resident_rule.recently(self.before.get(name), self.found.get(name, 0))
             for name in names
             if name in self.before or name in self.found
         }
 
     def staying(self, runs: Sequence[StoredRun]) -> set[str]:
         """The names of the runs that stay open until the next batch."""
-        assert self.residence is not None
-        return self.residence.staying(runs, self.remember(stored.id for stored in runs))
+        assert self.resident_rule is not None
+        return self.resident_rule.staying(runs, self.remember(stored.id for stored in runs))
 
     def holds(self, windows: Sequence[Sequence[StoredRun]]) -> bool:
         """Whether all these runs may be open together."""

@@ -1,4 +1,4 @@
-"""The far side of a window whose keys are known elsewhere: what has come and gone since it was last told."""
+"""A window whose keys are known elsewhere: what has come and gone since that was last told."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pyarrow as pa
 from watersmeet.kernel.sites.key_table import key_table
 from watersmeet.kernel.sites.mixed import KeyCounts
 from watersmeet.kernel.sites.packet import Packet, ends, identities, keys_of, times
-from watersmeet.kernel.sites.window import Window
-from watersmeet.plan.sites.step import Step
+from watersmeet.kernel.sites.window import SiteWindow
+from watersmeet.plan.sites.step import JoinStep
 
 
 class LiveKeys:
     """The rows of a window that some head can still meet, and the counts of their keys."""
 
-    def __init__(self, step: Step, window: Window, *, counted: bool = True) -> None:
+    def __init__(self, step: JoinStep, window: SiteWindow, *, counted: bool = True) -> None:
         """The window is empty; without `counted` only its rows are kept track of, not its keys."""
         self.step, self.window, self.counted = step, window, counted
         self.counts = KeyCounts()

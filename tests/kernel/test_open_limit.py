@@ -16,10 +16,10 @@ from harness.histories import History, histories
 from harness.kernel import Kernel
 from oracles import reference
 from oracles.reference import assert_same_rows
+from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.results import Results, gathered
-from watersmeet.kernel.room import Room
 from watersmeet.kernel.window import StoredRun
-from watersmeet.optimize.residence import Candidate, most_useful
+from watersmeet.optimize.resident_runs import Candidate, most_useful
 from watersmeet.plan import ProbePath
 
 
@@ -30,15 +30,15 @@ def test_piece_by_piece_gives_the_same_rows(history: History, size: int, data: s
         for head in range(history.streams)
     ]
     closed: list[Sequence[StoredRun]] = []
-    room = Room(size, closed.append)
-    kernel = Kernel(history.windows, paths=paths, stored=True, room=room)
+    limit = OpenLimit(size, closed.append)
+    kernel = Kernel(history.windows, paths=paths, stored=True, open_limit=limit)
     assert_same_rows(kernel.run(history), reference.join(history.tables()))
     for group in closed:
         assert len(group) == 1 or sum(run.size for run in group) * (history.streams - 1) <= size
     if size == 1 << 40:
         assert closed == []
         # Every row but the one that came last was found in a run.
-        assert sum(room.found.values()) == len(kernel.results) * (history.streams - 1)
+        assert sum(limit.found.values()) == len(kernel.results) * (history.streams - 1)
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(0, 9)), max_size=6), st.integers(0, 40))

@@ -34,7 +34,7 @@ _SWEEP_EVERY_SECONDS = 60
 _OPEN_BUCKETS = 64
 
 
-class Shelf:
+class LocalRuns:
     """The runs of one bucket on this host."""
 
     def __init__(self, folder: Path, *, strict: bool = False) -> None:
@@ -188,7 +188,7 @@ def _mapped(file: _File) -> mmap.mmap:
     return mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ)
 
 
-_shelves: OrderedDict[Path, Shelf] = OrderedDict()
+_by_folder: OrderedDict[Path, LocalRuns] = OrderedDict()
 
 
 def local_folder() -> Path:
@@ -205,17 +205,17 @@ def local_folder() -> Path:
     return folder
 
 
-def shelf_for(query_id: str, join: str, bucket: int, *, strict: bool = False) -> Shelf:
-    """The shelf of a bucket of one of the query's joins, shared by all tasks this worker runs."""
+def local_runs_for(query_id: str, join: str, bucket: int, *, strict: bool = False) -> LocalRuns:
+    """The local runs of a bucket of one of the query's joins, shared by all tasks this worker runs."""
     folder = local_folder() / query_id / join / str(bucket)
-    shelf = _shelves.get(folder)
-    if shelf is None:
+    runs = _by_folder.get(folder)
+    if runs is None:
         _allow_many_files()
-        shelf = _shelves[folder] = Shelf(folder, strict=strict)
-        if len(_shelves) > _OPEN_BUCKETS:
-            _shelves.popitem(last=False)
-    _shelves.move_to_end(folder)
-    return shelf
+        runs = _by_folder[folder] = LocalRuns(folder, strict=strict)
+        if len(_by_folder) > _OPEN_BUCKETS:
+            _by_folder.popitem(last=False)
+    _by_folder.move_to_end(folder)
+    return runs
 
 
 def _allow_many_files() -> None:

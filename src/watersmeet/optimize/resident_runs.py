@@ -66,7 +66,7 @@ def recently(before: float | None, found: int) -> float:
     return float(found) if before is None else before + _NEW * (found - before)
 
 
-def most_useful(candidates: Iterable[Candidate], room: int) -> set[str]:
+def most_useful(candidates: Iterable[Candidate], free: int) -> set[str]:
     """The names of the runs that stay: new ones, and then those that found most per byte.
 
     >>> runs = [Candidate("cold", 10, 0.0), Candidate("hot", 10, 50.0), Candidate("new", 10, None)]
@@ -75,9 +75,9 @@ def most_useful(candidates: Iterable[Candidate], room: int) -> set[str]:
     """
     staying: set[str] = set()
     for one in sorted(candidates, key=_use, reverse=True):
-        if one.size <= room:
+        if one.size <= free:
             staying.add(one.name)
-            room -= one.size
+            free -= one.size
     return staying
 
 
