@@ -56,7 +56,7 @@ def test_what_is_said_about_a_run_is_true(history: History) -> None:
             assert stored.rows == stored.run.rows == stored.run.columns.num_rows
             earliest, latest = stored.run.times.min(), stored.run.times.max()
             assert (stored.earliest, stored.end) == (earliest, latest + window.length)
-            width, index = stored.slice
+            width, index = stored.time_slice
             assert index * width <= earliest <= latest < (index + 1) * width
         expiries = [stored.end for stored in window.runs]
         assert window.next_expiry() == min(expiries, default=None)

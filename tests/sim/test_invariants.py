@@ -51,7 +51,7 @@ def at_rest(algorithm: Algorithm, seed: int) -> tuple[list[tuple[Part, Part]], d
     simulation.run(ticks(query, seed, keys=8)[:-2])
     parts = {name: part for node in simulation.nodes.values() for name, part in node.parts.items()}
     near = [spec.name for spec in wiring.parts if isinstance(spec, HeadSideSpec)]
-    return [(parts[name], parts[name.replace("near", "far")]) for name in near], sent
+    return [(parts[name], parts[name.replace("head side", "window side")]) for name in near], sent
 
 
 @pytest.mark.parametrize("algorithm", [Algorithm.SM_S1, Algorithm.SM_S2, Algorithm.SM_S1_BLOOM])

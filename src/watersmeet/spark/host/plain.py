@@ -82,7 +82,7 @@ class ScratchFiles:
         parent = local_folder()
         parent.mkdir(parents=True, exist_ok=True)
         self._folder = tempfile.TemporaryDirectory(dir=parent)
-        self._shelf = LocalRuns(Path(self._folder.name), strict=True)
+        self._runs = LocalRuns(Path(self._folder.name), strict=True)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,17 +93,17 @@ class ScratchFiles:
         """Write a run; returns it as one that is in its file only."""
         del schema
         blob = to_blob(stored.run)
-        self._shelf.put(stored.id, blob)
-        found = partial(self._shelf.get, stored.id, len(blob), blob_checksum(blob), _gone)
+        self._runs.put(stored.id, blob)
+        found = partial(self._runs.get, stored.id, len(blob), blob_checksum(blob), _gone)
         return replace(stored, open=found)
 
     def open_runs(self) -> set[str]:
         """The names of the runs that are open."""
-        return self._shelf.open_runs()
+        return self._runs.open_runs()
 
     def close_others(self, names: set[str]) -> None:
         """Close all runs but some."""
-        self._shelf.close_others(names)
+        self._runs.close_others(names)
 
 
 def _gone() -> bytes:
