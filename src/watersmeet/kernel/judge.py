@@ -244,8 +244,8 @@ class Judge:
             self._warn(
                 "inconsistent",
                 f"predicate {self.function.text} did not say the same of the same "
-                f"{inconsistent} of {len(again)} pairs when it was asked again. Results depend on chance then: "
-                "let it look at nothing but its arguments, and at each pair on its own.",
+                f"{inconsistent} of {len(again)} pairs when it was asked again. Results depend on chance "
+                "then: let it look at nothing but its arguments, and at each pair on its own.",
             )
 
     def _warn_if_slow(self) -> None:

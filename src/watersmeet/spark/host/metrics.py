@@ -122,8 +122,8 @@ class PredicateMetrics:
         pairs: How many pairs of rows it was asked about.
         held: For how many of them it held.
         seconds: What that took on all cores together.
-        inconsistent: Of the few pairs it is asked about twice, those for which it said something else then, so
-            that results depend on chance.
+        inconsistent: Of the few pairs it is asked about twice, those for which it said something else then:
+            results depend on chance.
     """
 
     pairs: int = field(metadata=_metric(Fold.SUM))
