@@ -183,12 +183,14 @@ def test_metrics_tell_what_happened_to_every_row(spark: SparkSession, tmp_path: 
     assert first.rows_examined >= first.results
     assert first.kernel_ms > 0
     assert b.newest == instant(5)
+    assert b.behind is None, "there is no watermark yet"
 
     # The watermark stands two seconds and a millisecond behind the newest row of a.
     a, b = second.streams["a"], second.streams["b"]
     assert (a.rows, a.late, a.live) == (1, 0, 2)
     assert (b.rows, b.late, b.live) == (3, 1, 3)
     assert (second.results, second.watermark_held_by) == (2, "a")
+    assert (a.behind, b.behind) == (dt.timedelta(seconds=21.001), dt.timedelta(seconds=22.001))
 
     # Now at 17.999: the rows of 0, 5 and 6 seconds leave, though nobody of their key has arrived.
     a, b = third.streams["a"], third.streams["b"]

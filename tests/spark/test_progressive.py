@@ -83,6 +83,8 @@ def test_silence_restarts_and_the_end(spark: SparkSession, tmp_path: Path) -> No
     relations.send("a")
     # Memory holds a part of the rows only; what is on disk is found in silence.
     wait_until(running, lambda: found.pairs == relations.expected())
+    assert "measured over" in query.explain(analyze=running)
+    assert query.analyze(running).planning.statistics.of("a").rate.is_known
     running.stop()
     files = run_files(spark, running.id)
     for number, file in enumerate(files):

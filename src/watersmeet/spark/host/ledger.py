@@ -46,7 +46,8 @@ class Ledger:
     def times(self, task: Task, watermark: int | None) -> Metrics:
         """What is known about time: the newest rows, how far the watermark is behind, and who holds it."""
         values: Metrics = {f"newest_us_{number}": newest for number, newest in self.newest.items()}
-        if watermark is not None:
+        # Spark's is zero before the first one.
+        if watermark:
             behind = {number: newest - watermark for number, newest in self.newest.items()}
             values |= {f"behind_us_{number}": max(0, lag) for number, lag in behind.items()}
         streams = [i for i, spec in enumerate(task.inputs) if spec.stream is not None]

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from watersmeet.kernel.bucket import Bucket, Message, Metrics, Outcome
 from watersmeet.kernel.content import in_order
-from watersmeet.kernel.judge import judge_of
+from watersmeet.kernel.judge import Answers, judge_of
 from watersmeet.kernel.results import Results, gathered
 from watersmeet.spark.host.allocator import own_memory, return_freed_memory
 from watersmeet.spark.host.arrivals import Arrivals
@@ -151,7 +151,9 @@ class Processor:
         outcome = self._outcome(bucket, arrived, watermark, state.manifest.mail, task.buckets[number])
         messages: list[Message] = []
         block_bytes = FRAME_BYTES if task.memory is None else task.memory.block_bytes
+        results = 0
         for block in gathered(_results(watch.over(outcome), messages), block_bytes):
+            results += len(block)
             yield self._output.results(block)
         for message in messages:
             address = state.manifest.mail.number(task.name, task.buckets[number], message)
@@ -163,7 +165,7 @@ class Processor:
         values |= {"buckets": 1, "kernel_us": watch.spent_us}
         values |= {"messages": len(messages), "message_bytes": sum(len(one.body) for one in messages)}
         if task.kind.sends_messages:
-            yield self._output.status(task.buckets[number], self._status(state, bucket))
+            yield self._output.status(task.buckets[number], self._status(state, bucket, results))
         if task.memory is not None:
             values["worker_bytes"] = own_memory()
             del state, bucket
@@ -185,8 +187,10 @@ class Processor:
         bucket = state.bucket(task, number, self._query)
         if task.memory is not None:
             bucket.use_files(state)
-        for function, asked in zip(task.functions, state.manifest.answers, strict=False):
-            judge_of(function).before = asked
+        known = state.manifest.answers or [Answers() for _ in task.functions]
+        for function, before in zip(task.functions, known, strict=True):
+            # A worker has had other buckets before this one.
+            judge_of(function).before = before
         return state, bucket
 
     def _close(self, number: int, state: BucketState, bucket: Bucket) -> Metrics:
@@ -211,12 +215,13 @@ class Processor:
             )
         return values | counted_once(task, number, bucket.take_metrics()) | function_metrics(task)
 
-    def _status(self, state: BucketState, bucket: Bucket) -> bytes:
-        """What is known about a bucket beside its metrics."""
+    def _status(self, state: BucketState, bucket: Bucket, results: int) -> bytes:
+        """What is known about a bucket beside its metrics, and how many results it has in this batch."""
         mail, answers = state.manifest.mail, state.manifest.answers
         said = bucket.status() | {
             "sent": {receiver: asdict(totals) for receiver, totals in mail.sent.items()},
             "skipped": mail.skipped,
+            "new_results": results,
             "answers": {
                 one.text: asdict(known) for one, known in zip(self._task.functions, answers, strict=True)
             },

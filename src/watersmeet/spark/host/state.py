@@ -16,6 +16,7 @@ other reads it from the map.
 from __future__ import annotations
 
 import uuid
+from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -96,7 +97,9 @@ class _InMemory(NamedTuple):
     kept: dict[str, Any]
 
 
-_in_memory: dict[tuple[str, str, str], _InMemory] = {}
+# Those of queries that have ended go when others come.
+_in_memory: OrderedDict[tuple[str, str, str], _InMemory] = OrderedDict()
+_MOST_IN_MEMORY = 64
 
 
 class BucketState:
@@ -145,6 +148,8 @@ class BucketState:
             _in_memory[query, task.name, task.buckets[number]] = _InMemory(
                 self.manifest.version, bucket, kept
             )
+            while len(_in_memory) > _MOST_IN_MEMORY:
+                _in_memory.popitem(last=False)
         else:
             self.manifest.values = kept
         self.manifest.identity = task.identity

@@ -230,11 +230,11 @@ class _Closing:
             large = mailed.filter(F.length("body") > SMALL)
             sent = [row for row in rows if row.receiver is not None]
             post_mail(self._board.mailbox, self._board.deployment, sent, large)
-            results = output.filter(mail.isNull()).drop(MAIL_COLUMN)
-            if results.limit(1).count():
+            said = {row.sender: json.loads(row.body) for row in rows if row.receiver is None}
+            if any(one.get("new_results") for one in said.values()):
+                results = output.filter(mail.isNull()).drop(MAIL_COLUMN)
                 write_batch(finished(self._board.query, results), self._sink, self._writer, batch)
             # After results and mail: who sees that a site has ended finds everything there.
-            said = {row.sender: json.loads(row.body) for row in rows if row.receiver is None}
             self._board.report(said, said.pop("", {}))
         finally:
             output.unpersist()
