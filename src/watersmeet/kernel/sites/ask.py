@@ -24,7 +24,7 @@ from watersmeet.kernel.sites.key_table import asked_table, wanted
 from watersmeet.kernel.sites.live_rows import LiveRows
 from watersmeet.kernel.sites.packet import END, START, TIME, Packet, chosen, ends, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import REMOVE, SiteWindow
+from watersmeet.kernel.sites.window import REMOVE, SiteWindow, WindowSide
 from watersmeet.plan.sites.step import JoinStep
 
 
@@ -121,7 +121,7 @@ class Asking:
         self.waiting = deque(waiting)
 
 
-class Answering:
+class Answering(WindowSide):
     """The window side: it has the window and answers with rows that were not sent before (Algorithm 7)."""
 
     def __init__(self, name: str, step: JoinStep, window: SiteWindow) -> None:
@@ -164,21 +164,6 @@ class Answering:
         self.window.release(self.name, question.watermark)
         if tables or "gone" in numbers or "answer" in numbers:
             yield "answer", Packet(self.window.watermark, tables, numbers)
-
-    @property
-    def rows_held(self) -> int:
-        """None of its own: they are the window's."""
-        return 0
-
-    @property
-    def rows_waiting(self) -> int:
-        """None: the heads wait at the head side, here are only their keys."""
-        return 0
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more can happen."""
-        return self.window.done[self.name] >= END
 
     def save(self) -> dict[str, Any]:
         """All state."""

@@ -23,7 +23,7 @@ from watersmeet.kernel.sites.bloom import bloom_filter, from_table, passing, to_
 from watersmeet.kernel.sites.key_table import asked_table, wanted
 from watersmeet.kernel.sites.packet import END, START, Packet, chosen, keys_of, rows_packet, times
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import SiteWindow
+from watersmeet.kernel.sites.window import SiteWindow, WindowSide
 from watersmeet.plan.sites.step import JoinStep
 
 
@@ -87,7 +87,7 @@ class Offering:
         self.waiting = deque(waiting)
 
 
-class Choosing:
+class Choosing(WindowSide):
     """The window side: it has the window, says which keys it has and joins the heads that come."""
 
     def __init__(self, name: str, step: JoinStep, window: SiteWindow, *, bloom: bool = False) -> None:
@@ -122,21 +122,6 @@ class Choosing:
         for _, asked, _ in found:
             met[asked] = True
         return Packet(START, {"match": to_table(np.packbits(met))})
-
-    @property
-    def rows_held(self) -> int:
-        """None of its own: they are the window's."""
-        return 0
-
-    @property
-    def rows_waiting(self) -> int:
-        """None: the heads wait at the head side, here are only their keys."""
-        return 0
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more can happen."""
-        return self.window.done[self.name] >= END
 
     def save(self) -> dict[str, Any]:
         """All state."""

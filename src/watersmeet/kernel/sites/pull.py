@@ -38,7 +38,7 @@ from watersmeet.kernel.sites.packet import (
     times,
 )
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import REMOVE, SiteWindow
+from watersmeet.kernel.sites.window import REMOVE, SiteWindow, WindowSide
 from watersmeet.plan.sites.step import JoinStep
 
 
@@ -162,7 +162,7 @@ class Pulling:
         self.heads, self.current, self.done, self.told = marks
 
 
-class Serving:
+class Serving(WindowSide):
     """The window side: it has the window, tells its changes and serves keys that are pulled."""
 
     def __init__(self, name: str, step: JoinStep, window: SiteWindow) -> None:
@@ -186,21 +186,6 @@ class Serving:
             yield "answer", Packet(self.window.watermark, tables, {"answer": 1})
         self.live.release(packet.watermark)
         self.window.release(self.name, packet.watermark)
-
-    @property
-    def rows_held(self) -> int:
-        """None of its own: they are the window's."""
-        return 0
-
-    @property
-    def rows_waiting(self) -> int:
-        """None: questions are answered at once."""
-        return 0
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more can happen."""
-        return self.window.done[self.name] >= END
 
     def save(self) -> dict[str, Any]:
         """All state."""

@@ -35,7 +35,7 @@ from watersmeet.kernel.sites.packet import (
     times,
 )
 from watersmeet.kernel.sites.part import Sent
-from watersmeet.kernel.sites.window import REMOVE, SiteWindow
+from watersmeet.kernel.sites.window import REMOVE, SiteWindow, WindowSide
 from watersmeet.plan.sites.bloom import SLICE_FILTER
 from watersmeet.plan.sites.step import JoinStep
 
@@ -120,7 +120,7 @@ class Sifting:
         self.filters = list(filters)
 
 
-class Sifted:
+class Sifted(WindowSide):
     """The window side: it has the window, tells its changes and joins the heads that come."""
 
     def __init__(self, name: str, step: JoinStep, window: SiteWindow, *, bloom: bool = False) -> None:
@@ -157,21 +157,6 @@ class Sifted:
         return Packet(
             packet.watermark, {"filter": to_table(bloom_filter(keys.hashes[first], SLICE_FILTER))}, numbers
         )
-
-    @property
-    def rows_held(self) -> int:
-        """None of its own: they are the window's."""
-        return 0
-
-    @property
-    def rows_waiting(self) -> int:
-        """None: heads that come are joined at once."""
-        return 0
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more can happen."""
-        return self.window.done[self.name] >= END
 
     def save(self) -> dict[str, Any]:
         """All state."""

@@ -114,3 +114,30 @@ class SiteWindow(LiveRows):
         self.watermark, self.done, pieces = kept["window"]
         if self.shares is not None:
             self.shares.pieces = list(pieces)
+
+
+class WindowSide:
+    """The side of a semijoin that has the window: its rows are the window's, and heads wait elsewhere.
+
+    Attributes:
+        name: The part, as the window knows it.
+        window: The window it reads.
+    """
+
+    name: str
+    window: SiteWindow
+
+    @property
+    def rows_held(self) -> int:
+        """None of its own."""
+        return 0
+
+    @property
+    def rows_waiting(self) -> int:
+        """None: questions are answered, and heads that come are joined, at once."""
+        return 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can happen."""
+        return self.window.done[self.name] >= END
