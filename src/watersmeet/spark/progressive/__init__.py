@@ -1,6 +1,5 @@
-"""Joins in bounded memory on Spark.
+"""What joins larger than memory have of their own: their streams have to be ended.
 
-control.py    a source of ticks, so that silence is noticed, and of end markers
-processor.py  what happens in a bucket
-finish.py     ending streams, and waiting until all is found
+finish.py   reading what is there, leaving end markers, waiting until all is found
+sources.py  from how many sources of Spark a stream is read
 """
