@@ -24,7 +24,7 @@ RESULTS = ""
 
 @dataclass(frozen=True, slots=True)
 class TimeOrderSpec:
-    """Rows are put in the order of time (`kernel.sites.merge`).
+    """Rows are put in the order of time (`kernel.sites.time_order`).
 
     Attributes:
         name: Its name.

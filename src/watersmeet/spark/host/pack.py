@@ -3,7 +3,7 @@
 Spark hands a stateful Python operator its input row by row. Packed, an operator of eight buckets sees a
 few dozen rows per batch instead of half a million, and the shuffle moves them as they are.
 
-    (k, ts, payload) ...  ->  (label, input, blob, newest)     blob: see `spark.blobs`
+    (k, ts, payload) ...  ->  (label, input, blob, newest)     blob: see `host.blobs`
 
 Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. The clock
 is that of the batch, so a batch that runs again decides the same. What leaves is counted, and the counts go
