@@ -1,4 +1,4 @@
-"""What the loops of `kernel.loops` count, without running them.
+"""What the loops of `watersmeet_lab.loops` count, without running them.
 
 On one attribute a loop finds the rows of one value. So how often the next loop runs is a product of numbers
 of rows, what it looks at is the length of a list, and both are found by looking rows up by value and time.
