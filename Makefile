@@ -34,9 +34,12 @@ setup: java $(WARM) ## Make .venv, install everything, compile the kernels (the 
 java: ## Find Java 17 or newer; as root on Debian or Ubuntu, install it if there is none
 	@python="$$(sh scripts/python.sh)" && "$$python" -I src/watersmeet/java.py --install >/dev/null
 
-$(INSTALLED): pyproject.toml lab/pyproject.toml
+# The source distribution has no lab.
+LAB := $(wildcard lab/pyproject.toml)
+
+$(INSTALLED): pyproject.toml $(LAB)
 	@sh scripts/venv.sh $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' --editable lab
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' $(if $(LAB),--editable lab)
 	@touch $@
 
 $(WARM): $(INSTALLED) $(wildcard src/watersmeet/kernel/*.py)

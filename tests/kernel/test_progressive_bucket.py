@@ -63,7 +63,7 @@ class Bucket:
                 layouts(plan)[plan.root],
                 lambda: str(next(names)),
                 policy=policy(algorithm),
-                budget=budget,
+                memory=budget,
                 recent=recent_volume,
             )
 
@@ -183,7 +183,7 @@ def test_memory_is_kept_to_where_rows_of_one_side_are_large(algorithm: str) -> N
         layouts(plan)[plan.root],
         lambda: str(next(names)),
         policy=policy(algorithm),
-        budget=budget,
+        memory=budget,
         recent=recent_volume,
     )
     random = np.random.default_rng(1)

@@ -74,13 +74,13 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
         state of operator 3
           operator 1  stores a.x, b.s, a slice in every bucket
           operator 2  stores c.s, d.x, a slice in every bucket
-          4 buckets without a key, windows cut into 12 slices, results of one operator stored in the next
+          4 buckets without a key, windows cut into 12 time slices, results of one operator stored in the next
         with deploy(): every row stored once, nothing between operators, 3 rounds of messages
           a  -> b[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s) -> c[all in reach] if eq(b.s, c.s) -> d[x]
           b  -> a[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s) -> c[all in reach] if eq(b.s, c.s) -> d[x]
           c  -> d[x] -> b[all in reach] if eq(b.s, c.s) -> a[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s)
           d  -> c[x] -> b[all in reach] if eq(b.s, c.s) -> a[v nearby] if abs(a.v - b.v) < 3 and eq(a.s, b.s)
-        asked, a function for each pair
+        Python functions, called for each pair
           eq(a.s, b.s)  50 us, holds for 0.01 of all
           eq(b.s, c.s)  cost not known, share not known
         """,
@@ -102,8 +102,8 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           a  stores x, s
           b  stores s
           c  stores nothing but key and time
-          4 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored
-        asked, a function for each pair
+          4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
+        Python functions, called for each pair
           eq(a.s, b.s)  50 us, holds for 0.01 of all, once all rows are found
         """,
     ),
@@ -126,7 +126,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           a  stores v, s, y
           b  stores ts, s
           c  stores y
-          4 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored
+          4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
         after the join, in Spark
           levenshtein(a.s, b.s) < 3  (the kernel has no LEVENSHTEIN)
         """,
@@ -152,7 +152,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
         state of operator 2
           w           stores v, ts, a slice in every bucket
           operator 1  stores a.v, a.ts, b.ts, a slice in every bucket
-          4 buckets without a key, windows cut into 12 slices, results of one operator stored in the next
+          4 buckets without a key, windows cut into 12 time slices, results of one operator stored in the next
           rows wait for the watermark, since windows of rows are known only then
         with deploy(): every row stored once, nothing between operators, 2 rounds of messages
           a  -> b[x] if b.v > 1 -> w[all in reach] if w.ts <= greatest(a.ts, b.ts)
@@ -168,7 +168,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
         join of 2 streams without a key
           a  alive 10 s after ts, from the conditions on time, up to 0 s late
           b  alive 10 s after ts, from the conditions on time, up to 0 s late
-        seen to by these windows
+        conditions that the windows already ensure
           abs(a.ts - b.ts) <= INTERVAL 10 SECONDS
         arriving rows visit
           a  -> b[all in reach] if a.v < b.v
@@ -176,7 +176,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
         state
           a  stores x, v, a slice in every bucket
           b  stores v, a slice in every bucket
-          4 buckets without a key, windows cut into 12 slices, no intermediate result stored
+          4 buckets without a key, windows cut into 12 time slices, no intermediate result stored
         """,
     ),
     "two pairs that meet": (
@@ -207,8 +207,8 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
         state of operator 3
           operator 1  stores a.v
           operator 2  stores d.v
-          4 buckets by hash of the key, windows cut into 12 slices, results of one operator stored in the next
-        """,
+          4 buckets by hash of the key, windows cut into 12 time slices, results of one operator stored in the next
+        """,  # noqa: E501 - as it is printed
     ),
 }
 
@@ -226,7 +226,7 @@ def test_a_join_in_bounded_memory() -> None:
     plan = choose_plan(query, planning=Planning(memory=MemoryPlanning("xjoin", tick_s=2.5)))
     assert explain(plan).splitlines()[-5:] == [
         "  8 buckets by hash of the key, 32 partitions in all",
-        "memory of an executor: 512 MB, of which 256 MB for rows that wait",
+        "memory of an executor: 512 MB, of which 256 MB for stored rows",
         "  xjoin: the largest partition goes to disk; the largest in memory is looked for there",
         "  when nothing arrives for 2.5 s, what is on disk is joined",
         "  first result not known without rates and keys; all results after the streams have ended",
@@ -234,8 +234,8 @@ def test_a_join_in_bounded_memory() -> None:
     windows = [Stream(name, columns, "ts", timedelta(hours=1)) for name in ("a", "b", "c")]
     limited = choose_plan(join_query(windows, "k", None, "inner", ColumnsOnly(), memory=512_000_000))
     assert explain(limited).splitlines()[-4:] == [
-        "  8 buckets by hash of the key, windows cut into 12 slices, no intermediate result stored",
-        "memory of an executor: 512 MB, of which 256 MB for rows that wait",
+        "  8 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored",
+        "memory of an executor: 512 MB, of which 256 MB for stored rows",
         "  where windows are larger, rows that found most partners for their size stay in memory",
         "  the others lie on disk, and are looked into piece by piece",
     ]

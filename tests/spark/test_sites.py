@@ -148,7 +148,7 @@ def check(scenario: Scenario, ended: Deployment) -> None:
     ("wish", "refusal"),
     [
         ({"site": "paris"}, 'no site "paris"'),
-        ({"mailbox": "s3a://bucket/mail"}, 'mail cannot be sent by "s3a"'),
+        ({"mailbox": "s3a://bucket/mail"}, 'there is no transport "s3a"'),
         ({"mailbox": __file__}, "is a file"),
         ({"trigger": "soon"}, "trigger is not a duration"),
         ({"trigger": "0 seconds"}, "trigger is not above zero"),

@@ -91,7 +91,7 @@ def _input(plan: Plan, sizes: Sizes, operator: Operator, number: int, lateness: 
     beyond = lateness + (sizes.statistics.batch_seconds.value or 0.0)
     rows = alive + rate * beyond
     if isinstance(part, Source) and (reach := sizes.query.reaches[part.stream]) is not None:
-        rows = rows + rate * (reach / 1e6 / plan.slices / 2)
+        rows = rows + rate * (reach / 1e6 / plan.time_slices / 2)
     sent = plan.buckets if operator.sliced else _copies(plan, operator, number)
     stored = 1 if operator.sliced else sent
     row_bytes = sizes.row_bytes(part.streams)

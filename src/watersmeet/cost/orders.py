@@ -17,10 +17,10 @@ from itertools import combinations
 from watersmeet.cost.sizes import UNIT_SECONDS, Sizes
 from watersmeet.cost.visit import CostModel, Visit, probes
 from watersmeet.plan import Operator
-from watersmeet.plan.plan import SLICES_PER_WINDOW
+from watersmeet.plan.plan import TIME_SLICES_PER_WINDOW
 
 # A window is spread over its slices, and the newest one is not yet in one piece.
-_RUNS = SLICES_PER_WINDOW + 1
+_RUNS = TIME_SLICES_PER_WINDOW + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class MultiwayJoin(Bucket):
         found = {i: plan.own_ends(part) for i, part in enumerate(operator.inputs)}
         own_ends = {i: ends for i, ends in found.items() if ends is not None}
         windows = [
-            StoredWindow(plan.reach(part), plan.slices, new_id, cut_by_end=i in own_ends)
+            StoredWindow(plan.reach(part), plan.time_slices, new_id, cut_by_end=i in own_ends)
             for i, part in enumerate(operator.inputs)
         ]
         leaving = tuple(

@@ -105,7 +105,7 @@ class WaitingJoin(Bucket):
         inner = MultiwayJoin.from_plan(plan, operator, layout, new_id)
         clocks = [CountedWindow(FOREVER_US, 1, new_id) for _ in plan.clocks(operator)]
         # A length of zero: a run waits no longer than until its last row.
-        waiting = [StoredWindow(0, plan.slices, new_id) for _ in range(len(inner.windows) + len(clocks))]
+        waiting = [StoredWindow(0, plan.time_slices, new_id) for _ in range(len(inner.windows) + len(clocks))]
         join = cls(inner, clocks, waiting)
         for stream in plan.counted(operator):
             join._limit(plan, operator, layout, stream)
@@ -123,7 +123,7 @@ class WaitingJoin(Bucket):
         position = None if direct else layout.inputs[part].stored.index(time)
         plain = self.inner.windows[part]
         if not isinstance(plain, CountedWindow):
-            self.inner.windows[part] = CountedWindow(plain.length, plain.slices, plain.new_id)
+            self.inner.windows[part] = CountedWindow(plain.length, plain.time_slices, plain.new_id)
         log = (
             self.inner.windows[part]
             if rows.counts_per_key

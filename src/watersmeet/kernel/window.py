@@ -1,4 +1,4 @@
-"""The window of one stream: runs grouped by slice, merged when small ones pile up, dropped when dead."""
+"""The window of one stream: runs grouped by time slice, merged when small ones pile up, dropped when dead."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ class StoredWindow:
 
     Attributes:
         length: How long a row lives, microseconds; at most, where rows bring their own ends.
-        slices: How many slices the length is cut into.
+        time_slices: How many time slices the length is cut into.
         new_id: Names for new runs; the caller's, since a kernel draws no random numbers.
         runs: What is stored now.
         added: Runs stored since the changes were last taken.
         removed: Names of runs that are gone since then.
         merge_bytes: Runs are not merged to larger ones than this.
-        cut_by_end: Whether slices hold rows that end together, instead of rows that came together. It is for
-            ends that follow from times: rows of one time end together, and later ones not before.
+        cut_by_end: Whether time slices hold rows that end together, instead of rows that came together. It is
+            for ends that follow from times: rows of one time end together, and later ones not before.
     """
 
     length: int
-    slices: int
+    time_slices: int
     new_id: Callable[[], str]
     runs: list[StoredRun] = field(default_factory=list)
     added: dict[str, StoredRun] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class StoredWindow:
     def insert(self, new: Rows) -> list[StoredRun]:
         """Store rows; returns their runs."""
         fresh = []
-        for piece, rows in cut(new.ends if self.cut_by_end else new.times, self.length, self.slices):
+        for piece, rows in cut(new.ends if self.cut_by_end else new.times, self.length, self.time_slices):
             part = new if len(rows) == len(new) else new.take(rows)
             fresh.append(self._store(piece, build_run(part)))
         return fresh

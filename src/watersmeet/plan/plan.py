@@ -15,9 +15,9 @@ from watersmeet.query.window_kind import OwnEnds
 if TYPE_CHECKING:
     from watersmeet.plan.sites.sliced import Sliced
 
-# A window is cut into this many slices. State leaves in whole slices, so at most 1/12 of a window is
-# dead weight; more slices would mean more runs to look into for every arriving row.
-SLICES_PER_WINDOW = 12
+# A window is cut into this many time slices. State leaves in whole ones, so at most 1/12 of a window is
+# dead weight; more would mean more runs to look into for every arriving row.
+TIME_SLICES_PER_WINDOW = 12
 
 # Buckets are fixed for the life of a checkpoint, and so are partitions: Spark keeps those of the first start.
 # Eight buckets spread evenly over 1, 2, 4 or 8 partitions and keep the runs of a bucket large.
@@ -149,7 +149,7 @@ class Plan:
         query: What is computed.
         root: The operator that gives the results.
         buckets: How many independent parts every operator is split into.
-        slices: How many slices a window is cut into.
+        time_slices: How many time slices a window is cut into.
         adaptive: Whether a bucket changes its probe paths when its rows tell it to.
         active: How many buckets are given new rows of sliced windows; None gives them to all. The others keep
             what they have until it has expired.
@@ -162,7 +162,7 @@ class Plan:
     query: JoinQuery
     root: Operator
     buckets: int = DEFAULT_BUCKETS
-    slices: int = SLICES_PER_WINDOW
+    time_slices: int = TIME_SLICES_PER_WINDOW
     adaptive: bool = True
     active: int | None = None
     deployed: Sliced | None = None

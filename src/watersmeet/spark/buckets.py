@@ -124,7 +124,7 @@ class ProgressiveBuckets:
             self.layout,
             new_id,
             policy=policy(bounded.algorithm, FastestOutput(_PAGES, fan_in=ALL_RUNS)),
-            budget=bounded.bucket_bytes(self.plan.buckets),
+            memory=bounded.bucket_bytes(self.plan.buckets),
             recent=recent_volume,
             schemas=self.schemas,
         )

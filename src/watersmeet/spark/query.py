@@ -175,7 +175,7 @@ class Query:
         if not self.plan.endless:
             raise InvalidPlanning(
                 "the query has windows",
-                "what waits on disk, and when silence is used, can be said of joins without them.",
+                "plan_memory is for joins without windows.",
                 "leave plan_memory out, or give both streams window=wm.UNBOUNDED.",
             )
         tick_s = None if tick is None else seconds(tick, "tick", InvalidPlanning, "1 second")
@@ -257,7 +257,7 @@ class Query:
         """Say that streams have ended, and wait until all their results are found.
 
         Only streams without windows have to be ended by hand. What their sources have is read first, and
-        rows that come afterwards are refused and counted as late.
+        rows that come afterwards are dropped and counted as late.
 
         Args:
             running: The streaming query that runs this join.
@@ -268,11 +268,17 @@ class Query:
         from watersmeet.spark.progressive.sources import source_counts
 
         unknown = [name for name in streams if name not in self.query.names]
-        if unknown or not self.plan.endless:
+        if not self.plan.endless:
             raise InvalidQuery(
-                f'there is no stream "{unknown[0]}"' if unknown else "its streams need not be ended",
+                "its streams need not be ended",
+                "windows let go of rows by themselves.",
+                "leave finish out; it is for window=wm.UNBOUNDED.",
+            )
+        if unknown:
+            raise InvalidQuery(
+                f'there is no stream "{unknown[0]}"',
                 f"the streams are {choices(self.query.names)}.",
-                "windows let go of rows by themselves; finish is for window=wm.UNBOUNDED.",
+                "name the streams that have ended, or none for all of them.",
             )
         if not hasattr(running, "recentProgress"):
             raise InvalidQuery(

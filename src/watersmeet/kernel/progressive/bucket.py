@@ -67,7 +67,7 @@ class ProgressiveBucket(Bucket):
     Attributes:
         join: The join.
         store: Its rows.
-        budget: Bytes that rows in memory may take.
+        memory: Bytes that rows in memory may take.
         recent: How much of a side arrives lately, from what was known before and what came now.
         work: How much is done in silence in one batch, in look-ups.
         schemas: Per side the columns its rows are stored with, without the ticks.
@@ -78,7 +78,7 @@ class ProgressiveBucket(Bucket):
 
     join: ProgressiveJoin
     store: RunStore
-    budget: int
+    memory: int
     recent: Callable[[float | None, int], float]
     work: int
     schemas: Sequence[pa.Schema] = ()
@@ -100,7 +100,7 @@ class ProgressiveBucket(Bucket):
         new_id: Callable[[], str],
         *,
         policy: Policy,
-        budget: int,
+        memory: int,
         recent: Callable[[float | None, int], float],
         schemas: Sequence[pa.Schema] = (),
     ) -> ProgressiveBucket:
@@ -109,20 +109,20 @@ class ProgressiveBucket(Bucket):
         bits = plan.bounded.bits
         pairs = MultiwayJoin.from_plan(plan, operator, layout, new_id)
         # Results leave in blocks that are small against the memory: Spark copies each of them a few times.
-        pairs.block_bytes = max(_LEAST_BLOCK, budget // _BLOCK_PARTS)
+        pairs.block_bytes = max(_LEAST_BLOCK, memory // _BLOCK_PARTS)
         first, second = (len(spec.stored) for spec in layout.inputs)
-        store = RunStore(pairs, (first, second), bits, new_id, most_open=max(1, budget // _OPEN_BYTES))
-        part = max(1, budget // _FLUSH_PARTS)
+        store = RunStore(pairs, (first, second), bits, new_id, most_open=max(1, memory // _OPEN_BYTES))
+        part = max(1, memory // _FLUSH_PARTS)
         join = ProgressiveJoin(
             store=store,
             policy=policy,
             partitions=1 << bits,
-            capacity=budget,
+            capacity=memory,
             flush_size=part,
             fan_in=ALL_RUNS,
             run_size=part,
         )
-        return cls(join, store, budget, recent, plan.bounded.silence_work, schemas)
+        return cls(join, store, memory, recent, plan.bounded.silence_work, schemas)
 
     @property
     def windows(self) -> list[StoredWindow]:

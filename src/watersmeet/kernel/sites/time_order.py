@@ -80,12 +80,12 @@ class TimeOrder:
 
     def save(self) -> dict[str, Any]:
         """All state."""
-        return self.held.save("held") | {"merge": (dict(self.watermarks), self.sent, self.late)}
+        return self.held.save("held") | {"time order": (dict(self.watermarks), self.sent, self.late)}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take back the state."""
         self.held.restore("held", kept)
-        self.watermarks, self.sent, self.late = kept["merge"]
+        self.watermarks, self.sent, self.late = kept["time order"]
 
 
 def _usable(rows: pa.RecordBatch | None, promise: int) -> Packet:

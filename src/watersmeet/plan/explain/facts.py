@@ -91,9 +91,9 @@ class ProgressiveFacts:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFacts:
-    """How a join keeps to its memory: bytes of an executor, and of these for rows that wait."""
+    """How a join keeps to its memory: of an executor, and of these for stored rows."""
 
-    budget: int
+    bytes: int
     rows: int
     progressive: ProgressiveFacts | None
 
@@ -109,7 +109,7 @@ class Explanation:
     functions: tuple[FunctionFacts, ...]
     deployed: tuple[PathFacts, ...]
     buckets: int
-    slices: int
+    time_slices: int
     memory: MemoryFacts | None
     waits: bool
     adaptive: bool
@@ -146,7 +146,7 @@ def explanation(
         functions=_functions(query, tree, forecast),
         deployed=_deployed(plan) if len(tree) > 1 else (),
         buckets=plan.buckets,
-        slices=plan.slices,
+        time_slices=plan.time_slices,
         memory=_memory(plan, forecast),
         waits=bool(plan.counted(plan.root)),
         adaptive=plan.adaptive,

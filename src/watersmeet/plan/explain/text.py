@@ -39,7 +39,7 @@ def _lines(facts: Explanation) -> Iterator[str]:
     yield _title(facts)
     yield from _streams(facts)
     if facts.by_windows:
-        yield "seen to by these windows"
+        yield "conditions that the windows already ensure"
         yield from (f"  {text}" for text in facts.by_windows)
     if any(stream.only for stream in facts.streams):
         yield "before the join"
@@ -53,7 +53,7 @@ def _lines(facts: Explanation) -> Iterator[str]:
         width = max(len(path.head) for path in facts.deployed)
         yield from (f"  {path.head:<{width}}  {_path(path)}" for path in facts.deployed)
     if facts.functions:
-        yield "asked, a function for each pair"
+        yield "Python functions, called for each pair"
         yield from (f"  {_function(one)}" for one in facts.functions)
     if facts.afterwards:
         yield "after the join, in Spark"
@@ -157,13 +157,14 @@ def _storage(facts: Explanation) -> Iterator[str]:
         between = "results of one operator stored in the next"
     progressive = None if facts.memory is None else facts.memory.progressive
     if progressive is None:
-        yield f"  {facts.buckets} buckets {spread}, windows cut into {facts.slices} slices, {between}"
+        cut = f"windows cut into {facts.time_slices} time slices"
+        yield f"  {facts.buckets} buckets {spread}, {cut}, {between}"
     else:
         yield f"  {facts.buckets} buckets {spread}, {progressive.partitions} partitions in all"
     if facts.waits:
         yield "  rows wait for the watermark, since windows of rows are known only then"
     if facts.memory is not None:
-        rows = f"{size(facts.memory.budget)}, of which {size(facts.memory.rows)} for rows that wait"
+        rows = f"{size(facts.memory.bytes)}, of which {size(facts.memory.rows)} for stored rows"
         yield f"memory of an executor: {rows}"
         yield from _in_windows() if progressive is None else _progressive(progressive)
 

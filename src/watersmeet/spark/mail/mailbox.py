@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from watersmeet.errors import DamagedMessage, InvalidQuery, choices
+from watersmeet.errors import DamagedMessage, InvalidQuery
 from watersmeet.kernel.blob import blob_checksum
 
 _MAGIC = b"WMAIL\x00\x00\x01"
@@ -94,9 +94,9 @@ def open_mailbox(address: str | Path) -> Mailbox:
         return FolderMailbox(str(address))
     if scheme not in transports:
         raise InvalidQuery(
-            f'mail cannot be sent by "{scheme}"',
+            f'there is no transport "{scheme}" for mail',
             f"the mailbox is {address}.",
-            f"give a folder that is mounted at all sites, or one of {choices(transports)}.",
+            "give a folder that is mounted at all sites, with or without file:// before it.",
         )
     return transports[scheme](rest)
 

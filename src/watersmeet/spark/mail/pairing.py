@@ -37,7 +37,7 @@ def pair(checkpoint: str, mailbox: Mailbox, sites: Iterable[str]) -> None:
         if word is None:
             raise CheckpointMismatch(
                 f'site "{site}" was started before with another checkpoint',
-                f"the mailbox {mailbox.address} holds mail of that life.",
+                f"the mailbox {mailbox.address} holds mail written with that checkpoint.",
                 "start with the checkpoint it had, or all sites with empty checkpoints and an empty mailbox.",
             )
         raise CheckpointMismatch(

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from watersmeet.errors import InvalidQuery, StillRunning, choices
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery
-from watersmeet.query.duration import duration
+from watersmeet.query.duration import duration, seconds
 from watersmeet.spark.dataframe import finished, result_schema
 from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.host.operator import joined, packed_source
@@ -70,7 +70,7 @@ class Deployment:
         """Whether all streams have ended and all results of these sites are out."""
         return all(status.ended for status in self.status.values())
 
-    def finish(self, timeout: float | None = None, *, drain: bool = True) -> None:
+    def finish(self, timeout: str | float | timedelta | None = None, *, drain: bool = True) -> None:
         """Say that the streams of these sites have ended, and wait until all results are out.
 
         What the sources have now is read first. Should that fail, or take too long, then nothing has ended:
@@ -78,7 +78,7 @@ class Deployment:
         applications this waits for those too.
 
         Args:
-            timeout: Give up after so many seconds.
+            timeout: When to give up, as in ``"5 minutes"`` or in seconds; None waits as long as it takes.
             drain: Whether to read first what the sources have. Without it the streams end now, and rows that
                 were not read yet count as late: for sources that never fall silent.
 
@@ -86,7 +86,7 @@ class Deployment:
             watersmeet.spark.session.SparkFailed: The query failed, or was stopped.
             watersmeet.errors.StillRunning: Not all was read, or not all results are out, in time.
         """
-        until = deadline(timeout)
+        until = deadline(_limit(timeout))
         if not self.ended:
             if drain:
                 self._read_what_is_there(until)
@@ -120,19 +120,19 @@ class Deployment:
         read = [] if last is None else [read_mail_offset(source.endOffset) for source in last.sources]
         return any(mail is not None and has_ends(mail, self.sites) for mail in read)
 
-    def wait(self, timeout: float | None = None) -> None:
-        """Wait until these sites have ended, then stop.
+    def wait(self, timeout: str | float | timedelta | None = None) -> None:
+        """Wait until these sites have ended, then stop; `timeout` is as in `finish`.
 
         Raises:
             watersmeet.spark.session.SparkFailed: The query failed, or was stopped.
             watersmeet.errors.StillRunning: They have not ended in time.
         """
-        self._wait(deadline(timeout))
+        self._wait(deadline(_limit(timeout)))
 
     def _wait(self, until: float | None) -> None:
         too_late = StillRunning(
             f"the sites {choices(self.sites)} have not ended in time",
-            "their streams, or those of sites they hear from, go on.",
+            "their streams, or streams of sites that send to them, have not ended.",
             "wait longer, and see to it that all sites run and that finish is called at each.",
         )
         wait_until(self.query, until, lambda: self.ended, too_late)
@@ -205,6 +205,10 @@ def deploy(
     if every is not None:
         writer = writer.trigger(processingTime=f"{every // timedelta(milliseconds=1)} milliseconds")
     return Deployment(writer.start(), here, board)
+
+
+def _limit(timeout: str | float | timedelta | None) -> float | None:
+    return None if timeout is None else seconds(timeout, "timeout", InvalidQuery, "5 minutes")
 
 
 def _interval(trigger: str) -> timedelta:
