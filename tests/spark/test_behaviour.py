@@ -97,6 +97,25 @@ def test_two_actions_in_one_foreach_batch_agree_and_harm_nothing(spark: SparkSes
     assert sum(counted) == len(collected)
 
 
+def test_functions_may_come_and_go_between_starts(spark: SparkSession, tmp_path: Path) -> None:
+    """What is known about a function is kept by its text, whatever others there are."""
+    story = Story(spark, tmp_path)
+    found: list[tuple[int, int]] = []
+
+    def keep(batch: DataFrame, _: int) -> None:
+        found.extend((one.a.value, one.b.value) for one in batch.collect())
+
+    calls = [wm.predicate(lambda x, y: x <= y, "a.value", "b.value", name=name) for name in ("one", "two")]
+    for at, functions in enumerate(([], calls, calls[::-1], calls[1:], [])):
+        story.batch([row(1, at, at)], [row(1, at, at)])
+        results = wm.join(story.a, story.b, on=["a.k = b.k", *functions]).to_dataframe()
+        writer = results.writeStream.foreachBatch(keep).trigger(availableNow=True)
+        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+    pairs = [(x, y) for x in range(5) for y in range(5)]
+    # A pair is judged when the later of its rows comes; functions that were there then refuse the larger first.
+    assert sorted(found) == [(x, y) for x, y in pairs if x <= y or max(x, y) in (0, 4)]
+
+
 def test_the_same_dataframe_under_two_names_meets_itself(spark: SparkSession, tmp_path: Path) -> None:
     """Every row meets itself and each of its neighbours, both ways round."""
     feed = Feed(tmp_path / "rows", SCHEMA, ARROW)

@@ -5,6 +5,7 @@ Would catch: a host that asks which kind of join it runs, state or metrics that 
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 import watersmeet as wm
 from harness.totals import TotalsMaker
 from watersmeet.spark.host.operator import joined, packed_source
+from watersmeet.spark.host.processor import counted_once
 from watersmeet.spark.host.task import InputTask, ResultField, ResultRows, Task
 
 SALES = InputTask(
@@ -91,6 +93,22 @@ def test_a_new_kind_of_bucket_has_state_restarts_and_metrics(spark: SparkSession
     sell([("key 1", 1)])
     with pytest.raises(StreamingQueryException, match="written by a different query"):
         run(totals(source(folder), "other totals"))
+
+
+def test_rows_that_several_buckets_get_are_counted_by_the_first() -> None:
+    everywhere, some = replace(SALES, replicated=True), replace(SALES, replicated=True, homes=(1, 2))
+    task = Task(
+        identity="{}",
+        maker=TotalsMaker(),
+        buckets=("0", "1", "2"),
+        inputs=(SALES, everywhere, some),
+        output=TOTALS,
+    )
+    values = {"late_0": 1, "late_1": 1, "late_2": 1, "rows_1": 1, "rows_examined": 1}
+    reported = [sorted(counted_once(task, number, dict(values))) for number in range(3)]
+    assert reported[0] == ["late_0", "late_1", "rows_1", "rows_examined"]
+    assert reported[1] == ["late_0", "late_2", "rows_examined"]
+    assert reported[2] == ["late_0", "rows_examined"]
 
 
 def test_it_runs_on_plain_frames_too(spark: SparkSession) -> None:

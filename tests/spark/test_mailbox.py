@@ -5,6 +5,7 @@ deployment that is taken for our own, damage that goes unnoticed, mail that pile
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from watersmeet.kernel.run import Rows
 from watersmeet.spark.mail.folder import FolderMailbox
 from watersmeet.spark.mail.mailbox import Address, seal, unseal
 from watersmeet.spark.mail.pairing import pair
+from watersmeet.spark.mail.post import post_mail
 from watersmeet.spark.mail.source import MailReader
 
 
@@ -50,6 +52,28 @@ def test_mail_is_read_in_order_once_and_removed(tmp_path: Path) -> None:
     source.commit(end)
     assert not list(tmp_path.glob("**/*.mail"))
     assert source.latestOffset(end, None) == end
+
+
+def test_small_mail_does_not_overtake_large_mail(tmp_path: Path) -> None:
+    """Large mail is posted by the workers: whoever reads must never see a gap."""
+    mailbox, posted = FolderMailbox(str(tmp_path)), []
+    rows = [
+        SimpleNamespace(sender="oslo", receiver="bonn", number=n, body=None if n == 1 else b"%d" % n)
+        for n in (2, 0, 1)
+    ]
+    rows.append(SimpleNamespace(sender="oslo", receiver="rome", number=5, body=b"5"))
+
+    class Large:
+        def mapInArrow(self, _post: object, _schema: str) -> "Large":  # noqa: N802 - Spark's name
+            return self
+
+        def collect(self) -> None:
+            posted.extend(sorted(file.name for file in tmp_path.glob("*/*/*.mail")))
+            mailbox.post(address(1), b"1")
+
+    post_mail(mailbox, "ours", rows, Large())
+    assert posted == ["000000000000.mail", "000000000005.mail"]
+    assert mailbox.waiting("bonn", "oslo", -1, "ours") == 2
 
 
 def test_mail_that_was_lost_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from watersmeet.plan.measured import (
 from watersmeet.plan.plan import operators
 from watersmeet.query import JoinQuery
 from watersmeet.query.keys import key_names, keys_of
-from watersmeet.spark.host.metrics import BatchMetrics, metrics
+from watersmeet.spark.host.metrics import BatchMetrics, PredicateMetrics, metrics
 from watersmeet.stats import ABSENT, Figure, Statistics, StreamStatistics
 
 
@@ -74,7 +75,7 @@ def measured_deployment(query: JoinQuery, running: Any) -> MeasuredDeployment:
         )
 
     return MeasuredDeployment(
-        streams=tuple(stream(name) for name in query.names),
+        streams=tuple(stream(query.names[number]) for number in running.streams),
         output=_rate([batch.results for batch in batches], span),
         links=tuple(
             MeasuredLink(sender, receiver, sent * link.bytes / all_bytes if sent and all_bytes else sent)
@@ -153,7 +154,13 @@ def _history(wanted: list[list[str]], running: Any) -> list[list[BatchMetrics]]:
 
 
 def _with_rows(history: list[list[BatchMetrics]], running: Any) -> list[list[BatchMetrics]]:
-    found = [batch for batch in history if any(s.rows for one in batch for s in one.streams.values())]
+    """The batches that had rows, with what came of their rows in batches without: in silence, or by mail."""
+    found: list[list[BatchMetrics]] = []
+    for batch in history:
+        if any(stream.rows for one in batch for stream in one.streams.values()):
+            found.append(batch)
+        elif found:
+            found[-1] = [_followed(one, more) for one, more in zip(found[-1], batch, strict=True)]
     if len(found) < 2:
         reported = f"{len(found)} of the last {len(running.recentProgress)} batches had rows of this join"
         raise InvalidPlanning(
@@ -162,6 +169,27 @@ def _with_rows(history: list[list[BatchMetrics]], running: Any) -> list[list[Bat
             "two batches are needed; ask the query that was started, not one planned anew.",
         )
     return found
+
+
+def _followed(one: BatchMetrics, more: BatchMetrics) -> BatchMetrics:
+    """A batch together with a later one that had no rows."""
+    counts = ("results", "rows_examined", "lookups", "path_changes", "messages", "message_bytes")
+    sums = {name: getattr(one, name) + getattr(more, name) for name in counts}
+    predicates = {
+        text: PredicateMetrics(
+            **{
+                field.name: getattr(known, field.name) + getattr(more.predicates[text], field.name)
+                for field in fields(PredicateMetrics)
+            }
+        )
+        for text, known in one.predicates.items()
+    }
+    streams = {
+        name: stream if more.streams[name].live is None else replace(stream, live=more.streams[name].live)
+        for name, stream in one.streams.items()
+    }
+    waiting = one.waiting if more.waiting is None else more.waiting
+    return replace(one, **sums, predicates=predicates, streams=streams, waiting=waiting)
 
 
 def _later(batches: list[list[BatchMetrics]]) -> list[list[BatchMetrics]]:

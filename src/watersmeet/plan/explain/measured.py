@@ -111,7 +111,9 @@ def _together(one: float | None, other: float | None) -> float | None:
 
 def _paths(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
     """The ways the buckets go now, where they chose for themselves."""
-    if operator.measured is None or not facts.adaptive:
+    # A join without windows has one way to go.
+    progressive = facts.memory is not None and facts.memory.progressive is not None
+    if operator.measured is None or not facts.adaptive or progressive:
         return
     names = [part.name for part in operator.inputs]
     several = f" of operator {operator.number}" if len(facts.operators) > 1 else ""

@@ -85,5 +85,8 @@ def refuse_other_query(task: Task, stored: str) -> None:
         raise CheckpointMismatch(
             "the checkpoint was written by a different query",
             f"{reason}.",
-            "start with a new checkpoint location, or restore the query as it was.",
+            "restore the query, its statistics and its network as they were, or start all sites anew with "
+            "empty checkpoints and an empty mailbox."
+            if task.kind.sends_messages
+            else "start with a new checkpoint location, or restore the query as it was.",
         )

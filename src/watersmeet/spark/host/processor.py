@@ -28,7 +28,7 @@ from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.memory_limit import refuse_large_batch
 from watersmeet.spark.host.output import FRAME_BYTES, output_of
 from watersmeet.spark.host.state import BucketState
-from watersmeet.spark.host.task import Task
+from watersmeet.spark.host.task import InputTask, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,10 +85,12 @@ def function_metrics(task: Task) -> Metrics:
 
 
 def counted_once(task: Task, number: int, values: Metrics) -> Metrics:
-    """What a bucket reports, less what is counted by the first one: rows that all buckets get."""
-    others = {
-        i for i, spec in enumerate(task.inputs) if spec.replicated and spec.homes is None and number > 0
-    }
+    """What a bucket reports, less what the first one counts: rows that several buckets get."""
+
+    def first(spec: InputTask) -> int:
+        return 0 if spec.homes is None else next(iter(spec.homes), number)
+
+    others = {i for i, spec in enumerate(task.inputs) if spec.replicated and number != first(spec)}
     return {
         name: value
         for name, value in values.items()
@@ -187,10 +189,9 @@ class Processor:
         bucket = state.bucket(task, number, self._query)
         if task.memory is not None:
             bucket.use_files(state)
-        known = state.manifest.answers or [Answers() for _ in task.functions]
-        for function, before in zip(task.functions, known, strict=True):
-            # A worker has had other buckets before this one.
-            judge_of(function).before = before
+        for function in task.functions:
+            # A worker has had other buckets before this one, and a checkpoint may know other functions.
+            judge_of(function).before = state.manifest.answers.get(function.text, Answers())
         return state, bucket
 
     def _close(self, number: int, state: BucketState, bucket: Bucket) -> Metrics:
@@ -198,8 +199,8 @@ class Processor:
         task = self._task
         self._set_timer(state, bucket)
         # They have not been taken yet, and count as well.
-        judges = [judge_of(function) for function in task.functions]
-        state.manifest.answers = [judge.before.plus(judge.now) for judge in judges]
+        judges = {function.text: judge_of(function) for function in task.functions}
+        state.manifest.answers = {text: one.before.plus(one.now) for text, one in judges.items()}
         open_runs = bucket.resident() if task.memory is not None else None
         if bucket.changed:
             state.save(bucket, task, number, self._query)
@@ -217,14 +218,12 @@ class Processor:
 
     def _status(self, state: BucketState, bucket: Bucket, results: int) -> bytes:
         """What is known about a bucket beside its metrics, and how many results it has in this batch."""
-        mail, answers = state.manifest.mail, state.manifest.answers
+        mail = state.manifest.mail
         said = bucket.status() | {
             "sent": {receiver: asdict(totals) for receiver, totals in mail.sent.items()},
             "skipped": mail.skipped,
             "new_results": results,
-            "answers": {
-                one.text: asdict(known) for one, known in zip(self._task.functions, answers, strict=True)
-            },
+            "answers": {text: asdict(known) for text, known in state.manifest.answers.items()},
         }
         return json.dumps(said).encode()
 

@@ -72,7 +72,7 @@ class Manifest:
         timer_ms: The timer that is set.
         values: What the bucket keeps beside its runs.
         apart: The names of values that are kept apart.
-        answers: What is known about functions from asking them.
+        answers: What is known about functions from asking them, by their texts.
         mail: What was read and sent.
         named: How many names were given to runs.
         version: Different after every batch, where the bucket stays in memory.
@@ -83,7 +83,7 @@ class Manifest:
     timer_ms: int | None = None
     values: dict[str, Any] = field(default_factory=dict)
     apart: tuple[str, ...] = ()
-    answers: list[Answers] = field(default_factory=list)
+    answers: dict[str, Answers] = field(default_factory=dict)
     mail: MailBooks = field(default_factory=MailBooks)
     named: int = 0
     version: str = ""

@@ -26,12 +26,24 @@ def post_mail(mailbox: Mailbox, deployment: str, rows: list[Any], large: DataFra
         rows: The mail, with bodies that are small.
         large: The mail whose bodies are not, as it left the operator.
     """
+    # Mail appears in the order of its numbers: who reads it takes a gap for a loss.
+    first_large: dict[tuple[str, str], int] = {}
     for row in rows:
-        if row.body is not None:
-            mailbox.post(Address(deployment, row.sender, row.receiver, row.number), bytes(row.body))
-    if any(row.body is None for row in rows):
+        if row.body is None:
+            way = row.sender, row.receiver
+            first_large[way] = min(row.number, first_large.get(way, row.number))
+
+    def post_small(*, after: bool) -> None:
+        for row in sorted(rows, key=lambda row: row.number):
+            follows = row.number > first_large.get((row.sender, row.receiver), row.number)
+            if row.body is not None and follows == after:
+                mailbox.post(Address(deployment, row.sender, row.receiver, row.number), bytes(row.body))
+
+    post_small(after=False)
+    if first_large:
         post = worker_function("watersmeet.spark.mail.post", "post_batches", mailbox.address, deployment)
         large.mapInArrow(post, "bytes bigint").collect()
+        post_small(after=True)
 
 
 def post_batches(

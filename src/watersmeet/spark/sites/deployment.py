@@ -52,6 +52,11 @@ class Deployment:
         return self.board.sites
 
     @property
+    def streams(self) -> list[int]:
+        """The numbers of the streams that arrive at these sites."""
+        return sorted({stream for site in self.sites for stream in self.board.wiring.streams_at(site)})
+
+    @property
     def links(self) -> dict[tuple[str, str], LinkStatus]:
         """What was sent from site to site, as far as the senders run here."""
         return {

@@ -29,7 +29,8 @@ class SiteStatus:
     """A site after its last batch.
 
     Attributes:
-        rows: Rows that came, by stream; those that can never join too.
+        rows: Rows that came, by stream, for which the conditions on this stream alone held; those without a
+            key too, those set aside not.
         late: Rows that came too late, by stream.
         aside: Rows without a time, or with one too far ahead, by stream.
         results: Results so far.
@@ -82,7 +83,9 @@ class StatusBoard:
 
     def report(self, said: dict[str, dict[str, Any]], totals: dict[str, dict[str, int]]) -> None:
         """Keep what sites say after a batch, and what the ledger says about their streams."""
-        came = {"rows": totals.get("rows", {}), "aside": _added(totals, "null_times", "future_times")}
+        aside = _added(totals, "null_times", "future_times")
+        rows = {stream: count - aside.get(stream, 0) for stream, count in totals.get("rows", {}).items()}
+        came = {"rows": rows, "aside": aside}
         for site, one in said.items():
             all_said = self._known(site) | one | (came if totals else {})
             self.sites[site] = self._read(site, all_said)
