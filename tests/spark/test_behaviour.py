@@ -112,7 +112,7 @@ def test_functions_may_come_and_go_between_starts(spark: SparkSession, tmp_path:
         writer = results.writeStream.foreachBatch(keep).trigger(availableNow=True)
         writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
     pairs = [(x, y) for x in range(5) for y in range(5)]
-    # A pair is judged when the later of its rows comes; functions that were there then refuse the larger first.
+    # A pair is judged when its later row comes; functions that are there then refuse the larger first.
     assert sorted(found) == [(x, y) for x, y in pairs if x <= y or max(x, y) in (0, 4)]
 
 
