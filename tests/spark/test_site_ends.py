@@ -77,7 +77,7 @@ class Ended:
         return list((self.folder / "mail").glob(f"*/{CONTROL_SENDER}/*.mail"))
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_nothing_ends_before_it_was_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
