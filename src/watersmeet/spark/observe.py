@@ -172,7 +172,7 @@ def _with_rows(history: list[list[BatchMetrics]], running: Any) -> list[list[Bat
 
 
 def _followed(one: BatchMetrics, more: BatchMetrics) -> BatchMetrics:
-    """A batch together with a later one that had no rows."""
+    """A batch together with a later one that had no rows; what is stored is told as it was with the rows."""
     counts = ("results", "rows_examined", "lookups", "path_changes", "messages", "message_bytes")
     sums = {name: getattr(one, name) + getattr(more, name) for name in counts}
     predicates = {
@@ -184,12 +184,8 @@ def _followed(one: BatchMetrics, more: BatchMetrics) -> BatchMetrics:
         )
         for text, known in one.predicates.items()
     }
-    streams = {
-        name: stream if more.streams[name].live is None else replace(stream, live=more.streams[name].live)
-        for name, stream in one.streams.items()
-    }
     waiting = one.waiting if more.waiting is None else more.waiting
-    return replace(one, **sums, predicates=predicates, streams=streams, waiting=waiting)
+    return replace(one, **sums, predicates=predicates, waiting=waiting)
 
 
 def _later(batches: list[list[BatchMetrics]]) -> list[list[BatchMetrics]]:
