@@ -28,7 +28,7 @@ from watersmeet.spark.host.output import output_of
 from watersmeet.spark.host.pack import pack, pack_clock
 from watersmeet.spark.host.processor import worked
 from watersmeet.spark.host.task import Task
-from watersmeet.spark.prepare import clock_number, guarded, source_columns, task_tree
+from watersmeet.spark.prepare import guarded, source_columns, task_tree, times_input
 
 Blobs = dict[int, dict[int, list[bytes]]]
 
@@ -70,9 +70,9 @@ class Tree:
                     rows = self._rows(part.stream, batch[part.stream])
                     _collect(waiting[operator], pack(task, number, iter([rows]), heartbeat=True))
             own = {part.stream for part in operator.inputs if isinstance(part, Source)}
-            for stream in self._plan.clocks(operator):
+            for stream in self._plan.counted_whole(operator):
                 if stream not in own:
-                    number = clock_number(self._plan, operator, stream)
+                    number = times_input(self._plan, operator, stream)
                     times = self._times(batch[stream])
                     _collect(waiting[operator], pack_clock(task, number, iter([times])))
             for bucket, label in enumerate(task.labels):

@@ -185,7 +185,7 @@ def test_what_is_asked_is_counted_and_kept_over_batches() -> None:
     column = pa.array(np.arange(1000))
     asked(judge.function, column, column, judge=judge)
     first = judge.take()
-    assert (first.pairs, first.held) == (1000, 1000)
+    assert (first.pairs, first.accepted) == (1000, 1000)
     assert judge.now.pairs == 0
     assert judge.share == 1
 

@@ -1,6 +1,6 @@
 """A bucket of a join in bounded memory: real rows, runs and blobs instead of numbers.
 
-Would catch: ticks that do not survive a merge or a restart, rows of one partition looked for in another,
+Would catch: stamps that do not survive a merge or a restart, rows of one partition looked for in another,
 equal hashes taken for equal keys, a memory that keeps more than its budget, merges that write everything
 again, rows taken after the end of their stream.
 """

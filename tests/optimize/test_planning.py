@@ -44,6 +44,24 @@ def known(**rates: float) -> Statistics:
 
 
 @pytest.mark.parametrize(
+    ("on", "given", "fact"),
+    [
+        (["k"], {"routing": "aligned"}, "routing would change nothing"),
+        (["k"], {"segment": timedelta(minutes=1)}, "segment would change nothing"),
+        (["k"], {"spread": 2}, "spread would change nothing"),
+        ([], {"segment": timedelta(minutes=1)}, "segment would change nothing"),
+        ([], {"routing": "replicated", "spread": 2}, "spread would change nothing"),
+    ],
+)
+def test_settings_that_would_change_nothing_are_refused(
+    on: list[str], given: dict[str, Any], fact: str
+) -> None:
+    with pytest.raises(InvalidPlanning) as raised:
+        choose_plan(query_of(on, a=10, b=30), planning=Planning(**given))
+    assert raised.value.fact == fact
+
+
+@pytest.mark.parametrize(
     ("given", "fact", "hint"),
     [
         ({"adaptive": "no"}, "adaptive is neither true nor false", "adaptive=False"),

@@ -7,7 +7,6 @@ that is used, or that hides a plan without it.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
 from random import Random
 from typing import Any
 
@@ -364,12 +363,10 @@ def test_a_query_has_its_plan_between_sites() -> None:
 
 def test_what_is_said_of_one_kind_of_planning_stays_when_another_changes() -> None:
     query = Query.of(query_of(THREE, ["k"]), 4, Planning(known(THREE)), network(latency="25 ms"))
-    changed = query.plan_sites(method="tree", optimizer="greedy").plan_with(
-        segment="1 minute", adaptive=False
-    )
+    changed = query.plan_sites(method="tree", optimizer="greedy").plan_with(search_steps=7, adaptive=False)
     changed = changed.plan_sites(optimizer="exhaustive")
     assert (changed.planning.sites.method, changed.planning.sites.optimizer) == ("tree", "exhaustive")
-    assert (changed.planning.segment, changed.planning.adaptive) == (timedelta(minutes=1), False)
+    assert (changed.planning.search_steps, changed.planning.adaptive) == (7, False)
     assert changed.planning.statistics == query.planning.statistics
     assert (changed.network, changed.plan.buckets) == (query.network, 4)
     refused = {

@@ -140,7 +140,7 @@ def test_metrics_tell_what_functions_cost_and_where_rows_are(spark: SparkSession
     assert_same_rows(values(results), streams.expected())
     joins = [join for progress in ended.recentProgress if (join := wm.metrics(progress))]
     close_pairs = [join[0].predicates["close(a.point, b.point)"] for join in joins]
-    assert sum(one.pairs for one in close_pairs) > sum(one.held for one in close_pairs) > 0
+    assert sum(one.pairs for one in close_pairs) > sum(one.accepted for one in close_pairs) > 0
     assert all(one.inconsistent == 0 for one in close_pairs)
     # Not of a batch without rows, in which not all slices report.
     live = [join[0].streams["a"] for join in joins if join[0].streams["a"].live is not None][-1]

@@ -57,13 +57,13 @@ class Answers:
 
     Attributes:
         pairs: How many pairs it was asked about.
-        held: For how many of them it held.
+        accepted: How many of them it accepted.
         seconds: How long that took.
         inconsistent: Of how many pairs it said something else when it was asked again.
     """
 
     pairs: int = 0
-    held: int = 0
+    accepted: int = 0
     seconds: float = 0.0
     inconsistent: int = 0
 
@@ -71,7 +71,7 @@ class Answers:
         """Both together."""
         return Answers(
             self.pairs + other.pairs,
-            self.held + other.held,
+            self.accepted + other.accepted,
             self.seconds + other.seconds,
             self.inconsistent + other.inconsistent,
         )
@@ -106,7 +106,7 @@ class Judge:
         """For which part of the pairs it holds, as far as it is known."""
         seen = self.before.plus(self.now)
         if seen.pairs >= _ENOUGH:
-            return seen.held / seen.pairs
+            return seen.accepted / seen.pairs
         return _USUAL_SHARE if self.function.selectivity is None else self.function.selectivity
 
     @property
@@ -164,7 +164,7 @@ class Judge:
             self.now.seconds += time.perf_counter() - start
         new = self.now.pairs == 0
         self.now.pairs += len(found)
-        self.now.held += int(found.sum())
+        self.now.accepted += int(found.sum())
         if new:
             self._ask_again(columns, found)
         return found

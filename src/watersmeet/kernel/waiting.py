@@ -8,7 +8,7 @@ came, and are joined in one go:
     rows        joined before         joined in this batch       wait
 
 A row u is alive at t when fewer than n rows have a time in (u, t]: rows of its key, which are in the same
-bucket, or rows of its whole stream, whose times every bucket is told (a "clock").
+bucket, or rows of its whole stream, whose times every bucket is told ("row times").
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ class WaitingJoin(Bucket):
 
     Attributes:
         inner: Joins the rows the watermark has passed.
-        clocks: The times of the streams that are counted as a whole; as inputs they follow the others.
-        waiting: The rows the watermark has not passed, per input and per clock.
+        row_times: The times of the streams that are counted as a whole; as inputs they follow the others.
+        waiting: The rows the watermark has not passed, per input, then waiting row times.
         limits: The rows that live by count.
     """
 
     inner: MultiwayJoin
-    clocks: list[CountedWindow]
+    row_times: list[CountedWindow]
     waiting: list[StoredWindow]
     limits: list[AmongLast] = field(default_factory=list)
 
@@ -103,10 +103,12 @@ class WaitingJoin(Bucket):
     ) -> WaitingJoin:
         """An empty join for an operator of a plan."""
         inner = MultiwayJoin.from_plan(plan, operator, layout, new_id)
-        clocks = [CountedWindow(FOREVER_US, 1, new_id) for _ in plan.clocks(operator)]
+        row_times = [CountedWindow(FOREVER_US, 1, new_id) for _ in plan.counted_whole(operator)]
         # A length of zero: a run waits no longer than until its last row.
-        waiting = [StoredWindow(0, plan.time_slices, new_id) for _ in range(len(inner.windows) + len(clocks))]
-        join = cls(inner, clocks, waiting)
+        waiting = [
+            StoredWindow(0, plan.time_slices, new_id) for _ in range(len(inner.windows) + len(row_times))
+        ]
+        join = cls(inner, row_times, waiting)
         for stream in plan.counted(operator):
             join._limit(plan, operator, layout, stream)
         # Rows are judged by count when a combination is complete: only then its time is known.
@@ -127,7 +129,7 @@ class WaitingJoin(Bucket):
         log = (
             self.inner.windows[part]
             if rows.counts_per_key
-            else self.clocks[plan.clocks(operator).index(stream)]
+            else self.row_times[plan.counted_whole(operator).index(stream)]
         )
         limit = AmongLast(rows.most_rows, part, position, log, rows.counts_per_key)
         self.limits.append(limit)
@@ -161,12 +163,12 @@ class WaitingJoin(Bucket):
     @property
     def windows(self) -> list[StoredWindow]:
         """All that is stored."""
-        return [*self.inner.windows, *self.clocks, *self.waiting]
+        return [*self.inner.windows, *self.row_times, *self.waiting]
 
     @property
     def stored(self) -> list[int | None]:
         """Per window the input whose rows it holds; None for times alone."""
-        one: list[int | None] = [*range(len(self.inner.windows)), *[None] * len(self.clocks)]
+        one: list[int | None] = [*range(len(self.inner.windows)), *[None] * len(self.row_times)]
         return one + one
 
     @property
@@ -188,7 +190,7 @@ class WaitingJoin(Bucket):
         self.inner.on_start(watermark)
 
     def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
-        """Take new rows of an input, or new times of a clock; they wait."""
+        """Take new rows of an input, or new row times; they wait."""
         if number < len(self.inner.windows):
             new = self.inner.in_time(number, new)
         else:
@@ -204,9 +206,9 @@ class WaitingJoin(Bucket):
         """
         ready = [_passed(window, until) for window in self.waiting]
         inputs = len(self.inner.windows)
-        for clock, times in zip(self.clocks, ready[inputs:], strict=True):
+        for counted, times in zip(self.row_times, ready[inputs:], strict=True):
             if times is not None:
-                clock.insert(times)
+                counted.insert(times)
         before: list[list[StoredRun]] = [list(window.runs) for window in self.inner.windows]
         # All of them are there before any is joined: each counts for all others.
         fresh: list[tuple[list[StoredRun], list[StoredRun]]] = [
@@ -224,7 +226,7 @@ class WaitingJoin(Bucket):
     def on_watermark(self, watermark: int) -> None:
         """Drop what no row to come can meet, and tidy up."""
         self.inner.on_watermark(watermark)
-        for window in [*self.clocks, *self.waiting]:
+        for window in [*self.row_times, *self.waiting]:
             window.compact()
 
     def next_expiry(self) -> int | None:

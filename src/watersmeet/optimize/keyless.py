@@ -1,4 +1,4 @@
-"""Inputs that no equality links: how their rows meet.
+"""Inputs that no equality connects: how their rows meet.
 
 sliced       two at a time; every bucket stores a part of both, and new rows look into all buckets. Nothing is
              stored twice but the results of one pair, which the next operator stores (Wang & Rundensteiner
@@ -12,9 +12,11 @@ aligned      all at once: the first is cut into segments of time, the others go 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from watersmeet.errors import InvalidPlanning
 from watersmeet.plan import Operator, Source
+from watersmeet.plan.plan import operators
 from watersmeet.query import JoinQuery
 
 Part = Source | Operator
@@ -28,8 +30,8 @@ ROUTINGS = (SLICED, REPLICATED, ALIGNED)
 _SEGMENT = 4
 
 
-def linked_pairs(query: JoinQuery, parts: Sequence[Part]) -> list[Pair]:
-    """The pairs of inputs that some condition links, in the order of the inputs."""
+def connected_pairs(query: JoinQuery, parts: Sequence[Part]) -> list[Pair]:
+    """The pairs of inputs that some condition connects, in the order of the inputs."""
     found = []
     for number, one in enumerate(parts):
         for other in parts[number + 1 :]:
@@ -66,6 +68,24 @@ def aligned(query: JoinQuery, parts: Sequence[Part], segment: int | None) -> Ope
     if segment is None:
         segment = _SEGMENT * 2 * max(_reach(query, part) for part in parts)
     return Operator(tuple(parts), (), frozenset(range(1, len(parts))), (), segment=max(1, segment))
+
+
+def refuse_idle_settings(
+    root: Operator, *, routing: str, segment: timedelta | None, spread: int | None
+) -> None:
+    """Raise InvalidPlanning for a setting that this plan has no use for."""
+    tree = operators(root)
+    if all(operator.key and not operator.replicated for operator in tree):
+        given = {"routing": routing != SLICED, "segment": segment is not None, "spread": spread is not None}
+        because = "all rows of this query meet by a key."
+    else:
+        given = {
+            "segment": segment is not None and routing != ALIGNED,
+            "spread": spread is not None and routing != SLICED,
+        }
+        because = f'segment is for routing="{ALIGNED}", spread for routing="{SLICED}"; it is "{routing}".'
+    if useless := [name for name, idle in given.items() if idle]:
+        raise InvalidPlanning(f"{useless[0]} would change nothing", because, f"leave {useless[0]} out.")
 
 
 def _reach(query: JoinQuery, part: Part) -> int:

@@ -23,7 +23,7 @@ from watersmeet.optimize.keyless import (
     Pair,
     Part,
     aligned,
-    linked_pairs,
+    connected_pairs,
     may_be_sliced,
     replicated,
     sliced,
@@ -127,7 +127,7 @@ def with_conditions(query: JoinQuery, root: Operator) -> Operator:
 
 def _pairs(query: JoinQuery, parts: Sequence[Part], routing: Routing) -> list[Pair]:
     """The pairs that can meet in slices."""
-    return linked_pairs(query, parts) if routing.name == SLICED and may_be_sliced(query) else []
+    return connected_pairs(query, parts) if routing.name == SLICED and may_be_sliced(query) else []
 
 
 def _under_one(query: JoinQuery, parts: Sequence[Part], routing: Routing) -> Operator:

@@ -26,11 +26,11 @@ class MeasuredInput:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFunction:
-    """A function: pairs asked, for how many it held, seconds, and pairs it answered differently again."""
+    """A function: pairs asked, how many it accepted, seconds, and pairs it answered differently again."""
 
     text: str
     pairs: int
-    held: int
+    accepted: int
     seconds: float
     inconsistent: int
 

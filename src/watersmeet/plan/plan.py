@@ -192,7 +192,7 @@ class Plan:
         """The streams below an operator whose rows live until others have come after them."""
         return tuple(s for s in operator.streams if self.query.streams[s].window.counts_rows)
 
-    def clocks(self, operator: Operator) -> tuple[int, ...]:
+    def counted_whole(self, operator: Operator) -> tuple[int, ...]:
         """Those of them whose rows are counted whatever their key, so that every bucket needs all times."""
         return tuple(s for s in operator.streams if self.query.streams[s].window.counts_whole_stream)
 

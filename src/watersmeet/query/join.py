@@ -85,7 +85,7 @@ def join_query(
         select: The columns to keep; None keeps all, in one struct per stream.
         how: The kind of join.
         types: Who knows the types of expressions.
-        cross: Whether parts that no condition links may meet in every combination.
+        cross: Whether parts that no condition connects may meet in every combination.
         memory: Bytes that rows may take in memory; None sets no limit.
     """
     _refuse_what_is_no_join(streams, how)
@@ -174,7 +174,7 @@ def _refuse_cross_product(found: Predicates) -> None:
         )
     raise InvalidQuery(
         "the join graph is not connected",
-        f"no condition links {choices(described)}.",
+        f"no condition connects {choices(described)}.",
         "add a condition between them; cross=True asks for every combination.",
     )
 

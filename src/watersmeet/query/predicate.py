@@ -120,7 +120,7 @@ class Predicates:
     misread: frozenset[str] = frozenset()
 
     def groups(self) -> Iterable[frozenset[int]]:
-        """The sets of streams that some condition links."""
+        """The sets of streams that some condition connects."""
         yield from (frozenset(attribute.streams) for attribute in self.attributes)
         yield from (condition.streams for condition in self.conditions)
         yield from (frozenset(stream for stream, _ in rest.columns) for rest in self.afterwards)

@@ -188,7 +188,7 @@ def _nodes(scenario: Scenario) -> dict[str, int]:
 
 
 def _pairs(scenario: Scenario) -> set[tuple[int, int]]:
-    """The streams that a condition links."""
+    """The streams that a condition connects."""
     groups = [attribute.streams for attribute in scenario.query.attributes]
     groups += [tuple(condition.streams) for condition in scenario.query.conditions]
     return {(one, other) for group in groups for one in group for other in group if one < other}

@@ -104,7 +104,7 @@ def join(
         select: The columns to keep, written ``"stream.column"`` or ``"stream.*"``; what is left out takes
             no room in the state. Without it the result has one struct column per stream.
         how: ``"inner"``.
-        cross: Allow streams that no condition links: each of their rows meets every other that is alive.
+        cross: Allow streams that no condition connects: each of their rows meets every other that is alive.
         buckets: How many parts the keys are split into, which bounds the parallelism. It is fixed for the
             life of a checkpoint.
         statistics: What is known about the data, from `wm.statistics`; the order of the windows, and where

@@ -43,8 +43,8 @@ def asked_functions(plan: Plan, prepared: Sequence[DataFrame]) -> tuple[dict[str
                 tables[stream] = prepared[stream].limit(_ROWS).toArrow().combine_chunks()
         asked = _asked(plan, call, tables)
         if asked.pairs:
-            # Of a function that held for no pair of the sample, half a pair is assumed.
-            shares[condition.text] = Figure.estimated(max(asked.held, 0.5) / asked.pairs)
+            # Of a function that accepted no pair of the sample, half a pair is assumed.
+            shares[condition.text] = Figure.estimated(max(asked.accepted, 0.5) / asked.pairs)
             costs[condition.text] = asked.seconds / asked.pairs
     return shares, costs
 

@@ -20,15 +20,15 @@ from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.host.memory_limit import on_executors
-from watersmeet.spark.host.operator import control_source, joined, packed_clock, packed_source
+from watersmeet.spark.host.operator import control_source, joined, packed_source, packed_times
 from watersmeet.spark.host.task import Task
 from watersmeet.spark.prepare import (
     believed_time,
-    clock_number,
     column_named,
     guarded,
     prepared_sources,
     task_tree,
+    times_input,
 )
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 
@@ -63,7 +63,7 @@ def join_dataframe(plan: Plan, control: Path) -> DataFrame:
             for number, part in enumerate(operator.inputs)
         ]
         own = {part.stream for part in operator.inputs if isinstance(part, Source)}
-        packed += [_clock(plan, operator, task, s) for s in plan.clocks(operator) if s not in own]
+        packed += [_row_times(plan, operator, task, s) for s in plan.counted_whole(operator) if s not in own]
         if streaming and task.kind.hears_silence:
             assert plan.bounded is not None
             packed.append(control_source(spark, task, control, plan.bounded.tick_s))
@@ -112,14 +112,14 @@ def _refuse_watermarks(streams: Sequence[Stream]) -> None:
                 )
 
 
-def _clock(plan: Plan, operator: Operator, task: Task, stream: int) -> DataFrame:
-    number = clock_number(plan, operator, stream)
+def _row_times(plan: Plan, operator: Operator, task: Task, stream: int) -> DataFrame:
+    number = times_input(plan, operator, stream)
     assert number is not None
     settings = plan.query.streams[stream]
     columns = [column_named(settings.time).alias("time")]
     if guarded(plan, settings):
         columns.append(believed_time(settings).alias("believed"))
-    return packed_clock(settings.source.select(*columns), task, number)
+    return packed_times(settings.source.select(*columns), task, number)
 
 
 def result_schema(query: JoinQuery) -> StructType:

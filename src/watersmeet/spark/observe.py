@@ -129,7 +129,7 @@ def _of_functions(functions: Iterable[MeasuredFunction]) -> dict[str, Any]:
     """For how many pairs functions hold, and what a pair costs."""
     asked = [one for one in functions if one.pairs]
     return {
-        "conditions": {one.text: Figure.estimated(max(one.held, 0.5) / one.pairs) for one in asked},
+        "conditions": {one.text: Figure.estimated(max(one.accepted, 0.5) / one.pairs) for one in asked},
         "costs": {one.text: one.seconds / one.pairs for one in asked},
     }
 
@@ -258,7 +258,7 @@ def _function(text: str, batches: Sequence[BatchMetrics]) -> MeasuredFunction:
     return MeasuredFunction(
         text,
         sum(one.pairs for one in asked),
-        sum(one.held for one in asked),
+        sum(one.accepted for one in asked),
         sum(one.seconds for one in asked),
         sum(one.inconsistent for one in asked),
     )

@@ -206,7 +206,7 @@ def _input_task(
             aligned=aligned,
             stream=part.stream,
             lateness=stream.lateness_us,
-            clock=clock_number(plan, operator, part.stream),
+            row_times=times_input(plan, operator, part.stream),
             key_types=key_types,
         )
     columns = tuple(dict.fromkeys([*layout.stored, *layout.key]))
@@ -233,10 +233,10 @@ def _aligned(plan: Plan, operator: Operator, number: int) -> Aligned | None:
     return Aligned(operator.segment, first, plan.reach(part) if isinstance(part, Source) else None)
 
 
-def clock_number(plan: Plan, operator: Operator, stream: int) -> int | None:
+def times_input(plan: Plan, operator: Operator, stream: int) -> int | None:
     """As which input an operator gets the times of a stream; None where it does not count them."""
-    clocks = plan.clocks(operator)
-    return len(operator.inputs) + clocks.index(stream) if stream in clocks else None
+    counted = plan.counted_whole(operator)
+    return len(operator.inputs) + counted.index(stream) if stream in counted else None
 
 
 def _required(plan: Plan, stream: int) -> list[Ref]:

@@ -24,7 +24,7 @@ def refuse_foreign_statistics(query: JoinQuery, statistics: Statistics) -> None:
         members = {query.names.index(name) for name in pair}
         if not any(members <= set(attribute.streams) for attribute in query.attributes):
             raise InvalidStatistics(
-                f"no equality links {choices(sorted(pair))}",
+                f"no equality connects {choices(sorted(pair))}",
                 "there is a probability that they match.",
                 "say how likely a condition holds with conditions={...}.",
             )

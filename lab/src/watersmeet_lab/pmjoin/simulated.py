@@ -22,7 +22,7 @@ from watersmeet.sim.scenario import Method, Scenario, SimStream
 from watersmeet.sim.simulation import Simulation, same_links
 from watersmeet.sim.workload import Generated, arrivals
 
-TICKS = 60
+STAMPS = 60
 KEY = "k"
 
 
@@ -84,14 +84,14 @@ def run(
 ) -> Counted:
     """Simulate a plan for so many seconds after its windows have filled."""
     longest = max(window_of(stream.window).longest_us or 0 for stream in streams) / 1e6
-    tick = (longest + seconds) / TICKS
+    tick = (longest + seconds) / STAMPS
     filling = ceil(longest / tick)
     scenario = Scenario(
         tuple(streams),
         on,
         link=LinkModel(0.001),
         method=method,
-        duration=TICKS * tick,
+        duration=STAMPS * tick,
         tick=tick,
         seed=seed,
     )
@@ -101,7 +101,7 @@ def run(
 
     def watch(_now: int) -> None:
         # Told of the rows of each stream one by one: a tick is over after all.
-        if next(told) in (len(streams) * filling, len(streams) * TICKS):
+        if next(told) in (len(streams) * filling, len(streams) * STAMPS):
             meter.counting = not meter.counting
 
     simulation = Simulation(
@@ -112,5 +112,5 @@ def run(
         take_results=lambda _rows, _now: None,
     )
     simulation.run(arrivals(scenario.query, scenario.sources(), round(tick * SECOND)), watch)
-    lasted = (TICKS - filling) * tick
+    lasted = (STAMPS - filling) * tick
     return Counted(plan.sent, meter.tuples / lasted, meter.parts / lasted)

@@ -23,19 +23,19 @@ def _table(partitions: int) -> Any:
 @stored_as("flushes")
 @dataclass(slots=True)
 class FlushLog:
-    """How many rows of a partition of one side had left memory at which tick."""
+    """How many rows of a partition of one side had left memory at which stamp."""
 
-    ticks: list[int] = field(default_factory=list)
+    stamps: list[int] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
 
-    def add(self, tick: int, rows: int) -> None:
+    def add(self, stamp: int, rows: int) -> None:
         """Rows leave memory."""
-        self.ticks.append(tick)
+        self.stamps.append(stamp)
         self.left.append(rows + (self.left[-1] if self.left else 0))
 
-    def before(self, ticks: Any) -> Any:
-        """How many had left before each of some ticks."""
-        return np.asarray([0, *self.left])[np.searchsorted(np.asarray(self.ticks, np.int64), ticks)]
+    def before(self, stamps: Any) -> Any:
+        """How many had left before each of some stamps."""
+        return np.asarray([0, *self.left])[np.searchsorted(np.asarray(self.stamps, np.int64), stamps)]
 
 
 @stored_as("books")
@@ -84,7 +84,7 @@ class Books:
         self.recent = [recent(before, now) for before, now in zip(self.recent, self.arrived, strict=True)]
         self.arrived = [0, 0]
 
-    def went(self, side: int, partition: int, tick: int, came: Any, scans: Sequence[int]) -> None:
+    def went(self, side: int, partition: int, stamp: int, came: Any, scans: Sequence[int]) -> None:
         """Rows of a partition left memory.
 
         What a scan would have found of them a merge will find; what the last scan found, neither. (The
@@ -94,7 +94,7 @@ class Books:
         Args:
             side: Whose rows they are.
             partition: Their partition.
-            tick: When they left.
+            stamp: When they left.
             came: When they came, each.
             scans: When rows of this side and partition in memory were scanned for.
         """
@@ -105,4 +105,4 @@ class Books:
         self.merging[partition] += waiting
         self.memory[side, partition] -= len(came)
         self.disk[side, partition] += len(came)
-        self._flushes[side][partition].add(tick, len(came))
+        self._flushes[side][partition].add(stamp, len(came))

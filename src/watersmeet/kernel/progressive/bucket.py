@@ -13,7 +13,7 @@ from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.progressive.books import Books
 from watersmeet.kernel.progressive.history import History
 from watersmeet.kernel.progressive.join import ProgressiveJoin
-from watersmeet.kernel.progressive.runs import TICKS, RunStore, bytes_in_memory
+from watersmeet.kernel.progressive.runs import STAMPS, RunStore, bytes_in_memory
 from watersmeet.kernel.progressive.store import DiskRun
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows
@@ -30,7 +30,7 @@ ALL_RUNS = 1 << 30
 # And a block of results takes one part of it in so many, but not less than so many bytes.
 _BLOCK_PARTS = 8
 _LEAST_BLOCK = 1 << 16
-# Of an open row on disk so many bytes are in memory: its place in the directory of keys, and a tick.
+# Of an open row on disk so many bytes are in memory: its place in the directory of keys, and a stamp.
 _OPEN_BYTES = 64
 # A result takes as long as so many look-ups: its columns are fetched.
 _RESULT_LOOKUPS = 10
@@ -44,7 +44,7 @@ class Progress:
     Attributes:
         books: What is where.
         histories: What was found, by partition.
-        clock: The last tick.
+        last_stamp: The last stamp.
         tags: The tags of runs on disk, by the names of the runs.
         tag: The last tag.
         finished: Whether all is found.
@@ -53,7 +53,7 @@ class Progress:
 
     books: Books
     histories: list[History]
-    clock: int
+    last_stamp: int
     tags: dict[str, int]
     tag: int
     finished: bool
@@ -70,7 +70,7 @@ class ProgressiveBucket(Bucket):
         memory: Bytes that rows in memory may take.
         recent: How much of a side arrives lately, from what was known before and what came now.
         work: How much is done in silence in one batch, in look-ups.
-        schemas: Per side the columns its rows are stored with, without the ticks.
+        schemas: Per side the columns its rows are stored with, without the stamps.
         finished: Whether all has come, and all is found.
         counts: What was done; late are rows that came after the end of their stream.
         tasks: How many scans and merges were done in silence.
@@ -132,12 +132,12 @@ class ProgressiveBucket(Bucket):
     @property
     def run_columns(self) -> pa.Schema:
         """When rows came and left."""
-        return TICKS
+        return STAMPS
 
     def use_files(self, files: RunFiles) -> None:
         """Runs that leave memory are put away."""
         self.store.put_away = lambda side, stored: files.put_away(
-            stored, pa.schema([*self.schemas[side], *TICKS])
+            stored, pa.schema([*self.schemas[side], *STAMPS])
         )
         self.store.close_disk = lambda: files.close_others(self.resident())
 
@@ -198,7 +198,7 @@ class ProgressiveBucket(Bucket):
     def changed(self) -> bool:
         """Whether there is something new to remember."""
         ended = self.join.books.complete
-        return (self.join.clock, self.finished, *ended) != self._remembered
+        return (self.join.last_stamp, self.finished, *ended) != self._remembered
 
     def take_metrics(self) -> Metrics:
         """What it did, and how many rows it holds."""
@@ -225,7 +225,7 @@ class ProgressiveBucket(Bucket):
         return Progress(
             join.books,
             join.histories,
-            join.clock,
+            join.last_stamp,
             tags,
             join.last_tag,
             self.finished,
@@ -236,9 +236,9 @@ class ProgressiveBucket(Bucket):
         """Go on from there; the windows have been given their runs."""
         join = self.join
         join.books, join.histories = progress.books, progress.histories
-        join.clock, join.last_tag = progress.clock, progress.tag
+        join.last_stamp, join.last_tag = progress.last_stamp, progress.tag
         self.finished = progress.finished
-        self._remembered = (join.clock, self.finished, *join.books.complete)
+        self._remembered = (join.last_stamp, self.finished, *join.books.complete)
         if self.finished:
             return
         self.store.restore(progress.left)

@@ -1,7 +1,7 @@
-"""What has been found before: by the ticks of a logical clock no pair is reported twice.
+"""What has been found before: by stamps no pair is reported twice.
 
-The clock ticks for every block of rows that arrives, for every flush and for every task, so no two of them
-share a tick. A row is in memory from `came` to `left` and on disk from then on.
+Every block of rows that arrives, every flush and every task has a number of its own, its stamp; no two
+share one. A row is in memory from `came` to `left` and on disk from then on.
 
     row a   |came ------ left|  . . . on disk
     row b          |came ----------- left|             both in memory: found when b came
@@ -46,7 +46,7 @@ class History:
     """What was joined of one partition.
 
     Attributes:
-        scans: Per side the ticks at which its rows in memory were joined with the other side's on disk.
+        scans: Per side the stamps at which its rows in memory were joined with the other side's on disk.
         matched: Tags of runs, first side and second, that were merged in one operation.
     """
 
@@ -54,13 +54,13 @@ class History:
     matched: set[tuple[int, int]] = field(default_factory=set)
 
     def seen(self, came: Sequence[Any], left: Sequence[Any]) -> Any:
-        """Which pairs were found in memory or by a scan, given the ticks of their rows by side."""
+        """Which pairs were found in memory or by a scan, given the stamps of their rows by side."""
         mask = (came[0] <= left[1]) & (came[1] <= left[0])
         for side in (0, 1):
             # The last scan while the row was in memory: if the other had not left by then, it had not at an
             # earlier one.
-            ticks = np.asarray([-NEVER, *self.scans[side]])
-            last = ticks[np.searchsorted(ticks, left[side], side="right") - 1]
+            stamps = np.asarray([-NEVER, *self.scans[side]])
+            last = stamps[np.searchsorted(stamps, left[side], side="right") - 1]
             mask |= (last >= came[side]) & (last > left[1 - side])
         return mask
 

@@ -35,7 +35,7 @@ class ProgressiveJoin:
         fan_in: How many runs of a side are merged at a time.
         run_size: The most that a run which others are merged to may take; None sets no limit.
         sizes: What a row of each side takes.
-        clock: The last tick.
+        last_stamp: The last stamp.
         books: What is where.
         disk: Runs on disk, by side and partition.
         histories: What was found, by partition.
@@ -50,7 +50,7 @@ class ProgressiveJoin:
     fan_in: int = 2
     run_size: int | None = None
     sizes: tuple[int, int] = (1, 1)
-    clock: int = 0
+    last_stamp: int = 0
     books: Books = field(init=False)
     disk: tuple[list[list[DiskRun]], ...] = field(init=False)
     histories: list[History] = field(init=False)
@@ -76,7 +76,7 @@ class ProgressiveJoin:
                 self.flush(self.flush_size)
             # A row that is larger than memory is taken all the same, alone.
             last = first + max(1, (self.capacity - self.in_memory) // size)
-            counts, found = self.store.arrive(side, rows[first:last], self._tick())
+            counts, found = self.store.arrive(side, rows[first:last], self._stamp())
             self.books.came(side, counts)
             yield from found
             first = last
@@ -126,7 +126,7 @@ class ProgressiveJoin:
 
     def merge(self, partition: int, fan_in: int) -> Iterator[Any]:
         """Join what both sides have on disk of a partition."""
-        self._tick()
+        self._stamp()
         disk = (self.disk[0][partition], self.disk[1][partition])
         most = None if self.run_size is None else [max(1, self.run_size // size) for size in self.sizes]
         yield from progressive_merge(
@@ -135,21 +135,21 @@ class ProgressiveJoin:
         self.books.merging[partition] = 0
 
     def _scan(self, task: ScanTask) -> Iterator[Any]:
-        tick, history = self._tick(), self.histories[task.partition]
+        stamp, history = self._stamp(), self.histories[task.partition]
         disk = self.disk[1 - task.side][task.partition]
-        yield from self.store.scan(task.side, task.partition, disk, tick, history)
-        history.scans[task.side].append(tick)
+        yield from self.store.scan(task.side, task.partition, disk, stamp, history)
+        history.scans[task.side].append(stamp)
         self.books.scanning[task.side, task.partition] = 0
 
     def _evict(self, flush: Flush) -> None:
-        side, partition, tick = flush.side, flush.partition, self._tick()
-        runs, came = self.store.evict(side, partition, flush.rows, tick)
+        side, partition, stamp = flush.side, flush.partition, self._stamp()
+        runs, came = self.store.evict(side, partition, flush.rows, stamp)
         self.disk[side][partition].extend(DiskRun(self._new_tag(), *run) for run in runs)
-        self.books.went(side, partition, tick, came, self.histories[partition].scans[side])
+        self.books.went(side, partition, stamp, came, self.histories[partition].scans[side])
 
-    def _tick(self) -> int:
-        self.clock += 1
-        return self.clock
+    def _stamp(self) -> int:
+        self.last_stamp += 1
+        return self.last_stamp
 
     def _new_tag(self) -> int:
         self.last_tag += 1

@@ -5,7 +5,7 @@
 
 Both are durable in the same way and lie in files; what makes the difference is which of them are looked into
 when rows arrive. So a run leaves memory without being written again. Two more columns of every run have the
-ticks at which its rows came and left; where all left together, the tick is kept beside the run. A partition
+stamps at which its rows came and left; where all left together, the stamp is kept beside the run. A partition
 is a range of hashes, so the runs of one never meet those of another.
 """
 
@@ -29,11 +29,11 @@ from watersmeet.kernel.run import Rows, Run, concat_rows, replace_columns, rows_
 from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan.plan import FOREVER_US
 
-# Of a row beside its columns and the bytes of its key: two ticks, the time, and for a key that no other row
+# Of a row beside its columns and the bytes of its key: two stamps, the time, and for a key that no other row
 # has its hash, its first row, where its bytes are, and four slots of the directory.
 _ROW_BYTES = 8 * 2 + 8 + (8 + 8 + 8 + 4 * 4)
 
-TICKS = pa.schema([("__came", pa.int64()), ("__left", pa.int64())])
+STAMPS = pa.schema([("__came", pa.int64()), ("__left", pa.int64())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Unseen:
     """A condition: the pair was not found before.
 
     Attributes:
-        positions: By side, where the tick columns are.
+        positions: By side, where the stamp columns are.
         history: What was found.
     """
 
@@ -50,10 +50,10 @@ class Unseen:
 
     def holds(self, rows: Combinations) -> Any:
         """A mask of the pairs to keep."""
-        ticks = [
+        stamps = [
             [column.to_numpy() for column in rows.columns(side, self.positions[side])] for side in (0, 1)
         ]
-        return ~self.history.seen([came for came, _ in ticks], [left for _, left in ticks])
+        return ~self.history.seen([came for came, _ in stamps], [left for _, left in stamps])
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class RunStore:
 
     Attributes:
         pairs: Finds pairs between runs, with all conditions of the query; its own windows stay empty.
-        columns: How many columns each side stores, without the ticks.
+        columns: How many columns each side stores, without the stamps.
         bits: Leading bits of a hash that say which partition a row is of.
         new_id: Names for new runs.
         put_away: Called with a side and a run of it that has left memory; returns one that is not held there.
@@ -109,15 +109,15 @@ class RunStore:
         """Rows and bytes of a side, in memory and on disk."""
         return _rows_and_bytes([*self.memory[side], *self.disk[side]])
 
-    def arrive(self, side: int, rows: Rows, tick: int) -> tuple[Any, Iterator[Results]]:
+    def arrive(self, side: int, rows: Rows, stamp: int) -> tuple[Any, Iterator[Results]]:
         """Take new rows into memory, and pair them with rows of the other side there."""
         homes = self._partitions(rows.keys.hashes)
         counts = np.bincount(homes, minlength=1 << self.bits)
         fresh = {}
         for partition in np.flatnonzero(counts).tolist():
             mine = rows.take(np.flatnonzero(homes == partition))
-            ticked = with_ticks(mine, np.full(len(mine), tick), np.full(len(mine), NEVER))
-            fresh[partition] = self.memory[side][partition].keep(ticked)
+            stamped = with_stamps(mine, np.full(len(mine), stamp), np.full(len(mine), NEVER))
+            fresh[partition] = self.memory[side][partition].keep(stamped)
         return counts, self._meeting(side, fresh)
 
     def resident(self, side: int, partition: int) -> list[tuple[int, StoredRun]]:
@@ -125,20 +125,20 @@ class RunStore:
         return [(stored.rows, stored) for stored in self.memory[side][partition].runs]
 
     def evict(
-        self, side: int, partition: int, count: int, tick: int
+        self, side: int, partition: int, count: int, stamp: int
     ) -> tuple[list[tuple[int, StoredRun]], Any]:
         """Let the oldest runs of a partition leave memory, until enough rows have gone."""
         window = self.memory[side][partition]
         going: list[StoredRun] = []
         while sum(stored.rows for stored in going) < count:
             going.append(window.runs[len(going)])
-        came = np.concatenate([stored.run.columns.column(TICKS.names[0]).to_numpy() for stored in going])
+        came = np.concatenate([stored.run.columns.column(STAMPS.names[0]).to_numpy() for stored in going])
         window.take_out(going)
-        gone = [self._to_disk(side, partition, stored, tick) for stored in going]
+        gone = [self._to_disk(side, partition, stored, stamp) for stored in going]
         return [(stored.rows, stored) for stored in gone], came
 
     def scan(
-        self, side: int, partition: int, disk: Sequence[DiskRun], _tick: int, history: History
+        self, side: int, partition: int, disk: Sequence[DiskRun], _stamp: int, history: History
     ) -> Iterator[Results]:
         """Unseen pairs of a side's rows in memory with runs of the other side."""
         handles = [run.handle for run in disk]
@@ -213,9 +213,9 @@ class RunStore:
             self._open = {}
         self._open |= opening
 
-    def _to_disk(self, side: int, partition: int, stored: StoredRun, tick: int) -> StoredRun:
-        self.left[stored.id] = tick
-        gone = _left_at(self.put_away(side, stored), tick)
+    def _to_disk(self, side: int, partition: int, stored: StoredRun, stamp: int) -> StoredRun:
+        self.left[stored.id] = stamp
+        gone = _left_at(self.put_away(side, stored), stamp)
         self.disk[side][partition].take_in(gone)
         return gone
 
@@ -232,26 +232,26 @@ def _rows_and_bytes(windows: Sequence[StoredWindow]) -> tuple[int, int]:
     return sum(stored.rows for stored in runs), sum(stored.size for stored in runs)
 
 
-def with_ticks(rows: Rows, came: Any, left: Any) -> Rows:
+def with_stamps(rows: Rows, came: Any, left: Any) -> Rows:
     """Rows with two more columns."""
     columns = [*rows.columns.columns, pa.array(came, pa.int64()), pa.array(left, pa.int64())]
-    names = [*rows.columns.schema.names, *TICKS.names]
+    names = [*rows.columns.schema.names, *STAMPS.names]
     return Rows(rows.keys, rows.times, pa.record_batch(columns, names), rows.ends)
 
 
-def _left_at(stored: StoredRun, tick: int) -> StoredRun:
+def _left_at(stored: StoredRun, stamp: int) -> StoredRun:
     """A run whose rows left memory together; so says their column when it is opened."""
-    return replace(stored, open=partial(_open_left, stored.open, tick))
+    return replace(stored, open=partial(_open_left, stored.open, stamp))
 
 
-def _open_left(opened: Callable[[], Run], tick: int) -> Run:
+def _open_left(opened: Callable[[], Run], stamp: int) -> Run:
     run = opened()
-    left = pa.array(np.full(run.rows, tick), pa.int64())
+    left = pa.array(np.full(run.rows, stamp), pa.int64())
     place = run.columns.num_columns - 1
-    return replace_columns(run, run.columns.set_column(place, TICKS.names[1], left))
+    return replace_columns(run, run.columns.set_column(place, STAMPS.names[1], left))
 
 
 def bytes_in_memory(rows: Rows) -> int:
-    """What rows take in memory as a run: columns, ticks, time, key, and its place in the directory."""
+    """What rows take in memory as a run: columns, stamps, time, key, and its place in the directory."""
     keys = 0 if rows.keys.encoded is None else rows.keys.encoded.data.nbytes
     return int(rows.columns.nbytes + keys + len(rows) * _ROW_BYTES)

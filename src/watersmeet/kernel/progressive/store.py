@@ -27,7 +27,7 @@ class DiskRun:
 class Store(Protocol):
     """Rows in memory by side and partition, and runs on disk. What it finds goes through it unread."""
 
-    def arrive(self, side: int, rows: Any, tick: int) -> tuple[Any, Iterator[Any]]:
+    def arrive(self, side: int, rows: Any, stamp: int) -> tuple[Any, Iterator[Any]]:
         """Take new rows into memory.
 
         Returns how many each partition got, and their pairs with rows of the other side in memory.
@@ -37,7 +37,7 @@ class Store(Protocol):
         """What is in memory of a partition, as runs: their rows and handles."""
 
     def evict(
-        self, side: int, partition: int, count: int, tick: int
+        self, side: int, partition: int, count: int, stamp: int
     ) -> tuple[Sequence[tuple[int, Any]], Any]:
         """Let the oldest rows of a partition leave memory.
 
@@ -45,7 +45,7 @@ class Store(Protocol):
         """
 
     def scan(
-        self, side: int, partition: int, disk: Sequence[DiskRun], tick: int, history: History
+        self, side: int, partition: int, disk: Sequence[DiskRun], stamp: int, history: History
     ) -> Iterator[Any]:
         """Unseen pairs of a side's rows in memory with runs of the other side."""
 

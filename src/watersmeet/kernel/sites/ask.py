@@ -92,8 +92,8 @@ class Asking:
                 self.copy.store.remove(until + 1)
             else:
                 self.copy.store.expire(until)
-        if "until" in packet.numbers and self.copy.clock is not None:
-            self.copy.clock.forget(packet.numbers["until"])
+        if "until" in packet.numbers and self.copy.row_times is not None:
+            self.copy.row_times.forget(packet.numbers["until"])
 
     @property
     def rows_held(self) -> int:
@@ -146,8 +146,8 @@ class Answering(WindowSide):
     def _answer(self, question: Packet) -> Iterator[Sent]:
         gone = self.sent.expire(self.window, question.watermark)
         tables, numbers = {}, {"gone": gone} if gone else {}
-        if self.window.clock is not None:
-            new = self.window.clock.times
+        if self.window.row_times is not None:
+            new = self.window.row_times.times
             new = new[new > self.told]
             if len(new):
                 self.told = int(new[-1])
@@ -227,7 +227,7 @@ class Shipped:
 def _dead(window: SiteWindow, starts: Any, lasts: Any, until: int) -> Any:
     """Which rows of these times and ends no head after a time can meet."""
     dead = lasts <= until
-    if window.clock is not None:
+    if window.row_times is not None:
         # At the next instant, and so at all later ones: what is dead stays dead.
-        dead |= ~window.clock.alive(starts, np.full(len(starts), min(until, window.watermark)))
+        dead |= ~window.row_times.alive(starts, np.full(len(starts), min(until, window.watermark)))
     return dead

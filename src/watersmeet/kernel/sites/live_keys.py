@@ -66,9 +66,9 @@ class LiveKeys:
         """Only heads after this time will come: remove the rows they cannot meet."""
         _, serials, starts, lasts = self.rows
         gone = lasts <= until
-        if self.window.clock is not None:
+        if self.window.row_times is not None:
             at = np.full(len(starts), min(until, self.window.watermark))
-            gone |= ~self.window.clock.alive(starts, at)
+            gone |= ~self.window.row_times.alive(starts, at)
         if gone.any():
             if self.counted:
                 self.gone += serials[gone].tolist()

@@ -52,26 +52,26 @@ class LiveRows:
 
     Attributes:
         store: The rows.
-        clock: The times; None where only time limits them.
+        row_times: The times; None where only time limits them.
     """
 
     def __init__(self, reach: int, count: int | None) -> None:
         """Nothing has come."""
         self.store = Store(reach) if count is None else Store(reach, count)
-        self.clock = None if count is None else RowTimes(count)
+        self.row_times = None if count is None else RowTimes(count)
 
     def take(self, packet: Packet) -> None:
         """Take rows and times that have come."""
         if packet.rows is not None:
             self.store.insert(packet.rows)
-        if self.clock is not None and "times" in packet.tables:
-            self.clock.add(times(packet.tables["times"]))
+        if self.row_times is not None and "times" in packet.tables:
+            self.row_times.add(times(packet.tables["times"]))
 
     def alive(self, came: Any, until: Any, at: Any) -> Any:
         """Whether rows that came and end at these times are still alive at those."""
         found = at <= until
-        if self.clock is not None:
-            found &= self.clock.alive(came, at)
+        if self.row_times is not None:
+            found &= self.row_times.alive(came, at)
         return found
 
     def join(self, step: JoinStep, heads: pa.RecordBatch | None) -> pa.RecordBatch | None:
@@ -84,16 +84,18 @@ class LiveRows:
     def expire(self, until: int) -> None:
         """Let go of rows that no head after a time can meet."""
         self.store.expire(until)
-        if self.clock is not None:
-            self.clock.forget(until)
-            self.store.drop_before(self.clock.oldest)
+        if self.row_times is not None:
+            self.row_times.forget(until)
+            self.store.drop_before(self.row_times.oldest)
 
     def save(self) -> dict[str, Any]:
         """All state."""
-        return self.store.save("rows") | {"clock": None if self.clock is None else self.clock.times}
+        return self.store.save("rows") | {
+            "row_times": None if self.row_times is None else self.row_times.times
+        }
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take back the state."""
         self.store.restore("rows", kept)
-        if self.clock is not None:
-            self.clock.times = kept["clock"]
+        if self.row_times is not None:
+            self.row_times.times = kept["row_times"]

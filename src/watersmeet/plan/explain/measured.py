@@ -71,9 +71,9 @@ def _functions(found: Sequence[MeasuredFunction]) -> Iterator[str]:
     if found:
         yield "functions"
     for one in found:
-        cost, share = (one.seconds * 1e6 / one.pairs, one.held / one.pairs) if one.pairs else (0.0, 0.0)
+        cost, share = (one.seconds * 1e6 / one.pairs, one.accepted / one.pairs) if one.pairs else (0.0, 0.0)
         inconsistent = f", {one.inconsistent} pairs NOT the same when asked again" if one.inconsistent else ""
-        yield f"  {one.text}  {one.pairs:,} pairs, {cost:.3g} us each, held for {share:.3g}{inconsistent}"
+        yield f"  {one.text}  {one.pairs:,} pairs, {cost:.3g} us each, accepted {share:.3g}{inconsistent}"
 
 
 def _rows(facts: Explanation) -> Iterator[_Row]:

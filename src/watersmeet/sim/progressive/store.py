@@ -31,7 +31,7 @@ class KeyRows:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Rows in memory or on disk, with the ticks at which they came and left."""
+    """Rows in memory or on disk, with the stamps at which they came and left."""
 
     rows: KeyRows
     came: Any
@@ -68,7 +68,7 @@ class _ByRun:
             yield Found(end - begin, (self.pairs[0][begin:end], self.pairs[1][begin:end]))
 
 
-# A table of rows in memory has lines for keys, numbers, ticks and partitions; rows that left are in none.
+# A table of rows in memory has lines for keys, numbers, stamps and partitions; rows that left are in none.
 _CAME, _PARTITION = 2, 3
 _GONE = -1
 
@@ -80,7 +80,7 @@ class _Memory:
     table: Any = field(default_factory=lambda: np.empty((4, 0), np.int64))
     used: int = 0
 
-    def add(self, rows: KeyRows, partitions: Any, tick: int) -> None:
+    def add(self, rows: KeyRows, partitions: Any, stamp: int) -> None:
         """Rows come."""
         if self.used + len(rows) > self.table.shape[1]:
             staying = self.table[:, : self.used][:, self.table[_PARTITION, : self.used] != _GONE]
@@ -88,12 +88,12 @@ class _Memory:
             self.table = np.empty((4, 2 * (self.used + len(rows))), np.int64)
             self.table[:, : self.used] = staying
         new = slice(self.used, self.used + len(rows))
-        for line, values in enumerate((rows.keys, rows.numbers, tick, partitions)):
+        for line, values in enumerate((rows.keys, rows.numbers, stamp, partitions)):
             self.table[line, new] = values
         self.used = new.stop
 
     def find(self, partition: int, after: int = -1) -> Any:
-        """Where rows of a partition are that came after a tick, the oldest first."""
+        """Where rows of a partition are that came after a stamp, the oldest first."""
         first = int(np.searchsorted(self.table[_CAME, : self.used], after, side="right"))
         return first + np.flatnonzero(self.table[_PARTITION, first : self.used] == partition)
 
@@ -134,10 +134,10 @@ class SimulatedStore:
         """Nothing has come yet."""
         self._having = np.zeros((2, self.keys), np.int64)
 
-    def arrive(self, side: int, rows: KeyRows, tick: int) -> tuple[Any, Iterator[Found]]:
+    def arrive(self, side: int, rows: KeyRows, stamp: int) -> tuple[Any, Iterator[Found]]:
         """Take new rows into memory, and pair them with rows of the other side there."""
         partitions = rows.keys % self.partitions
-        self._memory[side].add(rows, partitions, tick)
+        self._memory[side].add(rows, partitions, stamp)
         np.add.at(self._having[side], rows.keys, 1)
         return np.bincount(partitions, minlength=self.partitions), self._meet(side, rows, partitions)
 
@@ -147,7 +147,7 @@ class SimulatedStore:
         places = memory.find(partition)
         return [(len(places), memory.get(places))] if len(places) else []
 
-    def evict(self, side: int, partition: int, count: int, tick: int) -> tuple[list[tuple[int, Kept]], Any]:
+    def evict(self, side: int, partition: int, count: int, stamp: int) -> tuple[list[tuple[int, Kept]], Any]:
         """Write the oldest rows of a partition as a run."""
         memory = self._memory[side]
         places = memory.find(partition)[:count]
@@ -155,11 +155,11 @@ class SimulatedStore:
         memory.remove(places)
         np.subtract.at(self._having[side], going.rows.keys, 1)
         self.spent += md_seconds(DiskPart(1, self._pages(len(places))), self.times)
-        run = _sorted(Kept(going.rows, going.came, np.full(len(places), tick)))
+        run = _sorted(Kept(going.rows, going.came, np.full(len(places), stamp)))
         return [(len(places), run)], going.came
 
     def scan(
-        self, side: int, partition: int, disk: Sequence[DiskRun], _tick: int, history: History
+        self, side: int, partition: int, disk: Sequence[DiskRun], _stamp: int, history: History
     ) -> Iterator[Found]:
         """Unseen pairs of a side's rows in memory with runs of the other side."""
         memory = self._memory[side]

@@ -2,7 +2,7 @@
 
 Spark runs a batch only when some source has something new. So that a join can work while its streams are
 silent, and learn that they have ended, one more source is put beside them: it has something new whenever a
-tick of the clock has passed, and when somebody has left an end marker in its folder.
+tick of time has passed, and when somebody has left an end marker in its folder.
 
     offset    {"at": 1700000000.0, "ended": [0], "run": "5f3a...", "folder": "..."}
 

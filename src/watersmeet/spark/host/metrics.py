@@ -120,14 +120,14 @@ class PredicateMetrics:
 
     Attributes:
         pairs: How many pairs of rows it was asked about.
-        held: For how many of them it held.
+        accepted: How many of them it accepted.
         seconds: What that took on all cores together.
         inconsistent: Of the few pairs it is asked about twice, those for which it said something else then:
             results depend on chance.
     """
 
     pairs: int = field(metadata=_metric(Fold.SUM))
-    held: int = field(metadata=_metric(Fold.SUM))
+    accepted: int = field(metadata=_metric(Fold.SUM))
     seconds: float = field(metadata=_metric(Fold.SUM, name="judge_us", read=lambda micros: micros / 1e6))
     inconsistent: int = field(metadata=_metric(Fold.SUM))
 

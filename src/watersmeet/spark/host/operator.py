@@ -37,7 +37,7 @@ from watersmeet.spark.host.metrics import METRICS_COLUMN, observation_name
 from watersmeet.spark.host.output import MAIL_COLUMN
 from watersmeet.spark.host.pack import NEWEST, SOURCE_SCHEMA
 from watersmeet.spark.host.report import observation
-from watersmeet.spark.host.ship import clock_function, pack_function, plain_function, stateful_processor
+from watersmeet.spark.host.ship import pack_function, plain_function, stateful_processor, times_function
 from watersmeet.spark.host.task import Task
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def packed_source(source: DataFrame, task: Task, number: int) -> DataFrame:
     return packed.drop(NEWEST)
 
 
-def packed_clock(times: DataFrame, task: Task, number: int) -> DataFrame:
+def packed_times(times: DataFrame, task: Task, number: int) -> DataFrame:
     """The times of a stream that joins further down. Spark reads the source once for both."""
-    return times.mapInArrow(clock_function(task, number), PACKED_SCHEMA)
+    return times.mapInArrow(times_function(task, number), PACKED_SCHEMA)
 
 
 def control_source(spark: SparkSession, task: Task, folder: Path, tick_s: float) -> DataFrame:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from watersmeet.kernel.grouping import in_groups
 from watersmeet.spark.host.allocator import return_freed_memory
 from watersmeet.spark.host.blobs import PACKED_SCHEMA, PackedRows
-from watersmeet.spark.host.task import CLOCK, InputTask, Task
+from watersmeet.spark.host.task import ROW_TIMES, InputTask, Task
 
 NEWEST = "newest"
 SOURCE_SCHEMA = f"{PACKED_SCHEMA}, {NEWEST} timestamp"
@@ -69,8 +69,8 @@ def pack(
     most_bytes = _CHUNK_BYTES if task.memory is None else task.memory.chunk_bytes
     for chunk in _chunks(batches, most_bytes):
         timely, usable = _usable(chunk, spec, report)
-        if spec.clock is not None and len(timely):
-            packed.add_rows(labels, spec.clock, _times(timely), CLOCK)
+        if spec.row_times is not None and len(timely):
+            packed.add_rows(labels, spec.row_times, _times(timely), ROW_TIMES)
         if usable.num_rows:
             report.row_bytes += usable.nbytes
             packed.add_rows(labels, number, usable, spec)
@@ -113,10 +113,10 @@ def pack_clock(task: Task, number: int, batches: Iterator[pa.RecordBatch]) -> It
     """
     packed = PackedRows()
     for chunk in _chunks(batches, _CHUNK_BYTES):
-        spec = CLOCK if chunk.num_columns == 1 else replace(CLOCK, believed=1)
+        spec = ROW_TIMES if chunk.num_columns == 1 else replace(ROW_TIMES, believed=1)
         timely, _ = _usable(chunk, spec, Report(number))
         if len(timely):
-            packed.add_rows(task.labels, number, _times(timely), CLOCK)
+            packed.add_rows(task.labels, number, _times(timely), ROW_TIMES)
             yield packed.take()
 
 

@@ -77,7 +77,7 @@ def function_metrics(task: Task) -> Metrics:
         asked = judge_of(function).take()
         values |= {
             f"pairs_{number}": asked.pairs,
-            f"held_{number}": asked.held,
+            f"accepted_{number}": asked.accepted,
             f"judge_us_{number}": round(asked.seconds * 1e6),
             f"inconsistent_{number}": asked.inconsistent,
         }

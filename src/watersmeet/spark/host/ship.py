@@ -74,7 +74,7 @@ def pack_function(task: Task, number: int) -> Callable[[Batches], Batches]:
     return pack_partition
 
 
-def clock_function(task: Task, number: int) -> Callable[[Batches], Batches]:
+def times_function(task: Task, number: int) -> Callable[[Batches], Batches]:
     """Sends the times of a stream only, for `mapInArrow`."""
     return worker_function("watersmeet.spark.host.pack", "pack_clock", task, number)
 

@@ -45,7 +45,7 @@ class InputTask:
         aligned: How rows are routed by time; None where they are not.
         stream: Which stream of the query it is; None for results of another operator.
         lateness: How late its rows may be, microseconds.
-        clock: As which input all buckets get its times; None where they do not count them.
+        row_times: As which input all buckets get its times; None where they do not count them.
         key_types: The types of the key columns.
     """
 
@@ -61,13 +61,13 @@ class InputTask:
     aligned: Aligned | None = None
     stream: int | None = None
     lateness: int = 0
-    clock: int | None = None
+    row_times: int | None = None
     key_types: tuple[pa.DataType, ...] = ()
 
 
 # The times of a whole stream, which every bucket gets as one more input; packed alone, a second column says
 # whether they are believed.
-CLOCK = InputTask(name="clock", kept=pa.schema([]), key=(), time=0, replicated=True)
+ROW_TIMES = InputTask(name="row times", kept=pa.schema([]), key=(), time=0, replicated=True)
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class Task:
         return self.maker.kind
 
     def spec(self, number: int) -> InputTask:
-        """How the rows of an input lie in a batch; clocks follow the inputs."""
-        return self.inputs[number] if number < len(self.inputs) else CLOCK
+        """How the rows of an input lie in a batch; row times follow the inputs."""
+        return self.inputs[number] if number < len(self.inputs) else ROW_TIMES
 
     def labels_of(self, spec: InputTask) -> list[int]:
         """The groups that get the rows of an input."""
