@@ -21,6 +21,7 @@ from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import WindowLike
+from watersmeet.spark.query import Query
 from watersmeet.stats import Statistics
 from watersmeet.stats.given import statistics
 
@@ -56,8 +57,9 @@ def known(**rates: float) -> Statistics:
 def test_settings_that_would_change_nothing_are_refused(
     on: list[str], given: dict[str, Any], fact: str
 ) -> None:
+    query = Query.of(query_of(on, a=10, b=30), None, Planning())
     with pytest.raises(InvalidPlanning) as raised:
-        choose_plan(query_of(on, a=10, b=30), planning=Planning(**given))
+        query.plan_with(**given)
     assert raised.value.fact == fact
 
 

@@ -19,6 +19,7 @@ from watersmeet.jobs.job import AVAILABLE_NOW, TO_THE_END, Job, StreamSettings
 from watersmeet.jobs.plot import refuse_bad_plot, save_plot
 from watersmeet.jobs.settings import InvalidJob
 from watersmeet.jobs.sites import run_sites
+from watersmeet.optimize.idle_settings import refuse_idle_settings
 from watersmeet.query.duration import parse_duration
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.endpoints import Endpoint, read_stream, typed_stream, write_stream
@@ -119,7 +120,9 @@ def _query(job: Job, spark: Any, site: str | None = None) -> Query:
             buckets=job.buckets,
             memory=job.memory,
         )
-    return Query.of(query.query, job.buckets, job.planning, job.network)
+    planned = Query.of(query.query, job.buckets, job.planning, job.network)
+    refuse_idle_settings(planned.plan.root, job.planning)
+    return planned
 
 
 def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) -> Any:

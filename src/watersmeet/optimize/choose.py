@@ -9,7 +9,7 @@ from itertools import islice
 from watersmeet.cost.sizes import Sizes
 from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.check import refuse_what_cannot_run, runs
-from watersmeet.optimize.keyless import Part, may_be_sliced, refuse_idle_settings
+from watersmeet.optimize.keyless import Part, may_be_sliced
 from watersmeet.optimize.late import late_functions
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
@@ -49,7 +49,6 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
     refuse_foreign_statistics(query, given.statistics)
     sizes = Sizes(query, given.statistics)
     tree, of_tree = _choose_tree(sizes, given)
-    refuse_idle_settings(tree, routing=given.routing, segment=given.segment, spread=given.spread)
     root, of_paths = _with_paths(tree, sizes, given)
     numbered = [replace(one, about=f"paths of operator {n}") for n, one in enumerate(of_paths, 1)]
     count = _bucket_count(root, sizes) if buckets is None else buckets

@@ -12,11 +12,9 @@ aligned      all at once: the first is cut into segments of time, the others go 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from watersmeet.errors import InvalidPlanning
 from watersmeet.plan import Operator, Source
-from watersmeet.plan.plan import operators
 from watersmeet.query import JoinQuery
 
 Part = Source | Operator
@@ -68,24 +66,6 @@ def aligned(query: JoinQuery, parts: Sequence[Part], segment: int | None) -> Ope
     if segment is None:
         segment = _SEGMENT * 2 * max(_reach(query, part) for part in parts)
     return Operator(tuple(parts), (), frozenset(range(1, len(parts))), (), segment=max(1, segment))
-
-
-def refuse_idle_settings(
-    root: Operator, *, routing: str, segment: timedelta | None, spread: int | None
-) -> None:
-    """Raise InvalidPlanning for a setting that this plan has no use for."""
-    tree = operators(root)
-    if all(operator.key and not operator.replicated for operator in tree):
-        given = {"routing": routing != SLICED, "segment": segment is not None, "spread": spread is not None}
-        because = "all rows of this query meet by a key."
-    else:
-        given = {
-            "segment": segment is not None and routing != ALIGNED,
-            "spread": spread is not None and routing != SLICED,
-        }
-        because = f'segment is for routing="{ALIGNED}", spread for routing="{SLICED}"; it is "{routing}".'
-    if useless := [name for name, idle in given.items() if idle]:
-        raise InvalidPlanning(f"{useless[0]} would change nothing", because, f"leave {useless[0]} out.")
 
 
 def _reach(query: JoinQuery, part: Part) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from watersmeet.cost.forecast import forecast
 from watersmeet.errors import InvalidPlanning, InvalidQuery, choices
 from watersmeet.optimize.choose import choose_plan
+from watersmeet.optimize.idle_settings import refuse_idle_settings
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.progressive.planning import MemoryPlanning
 from watersmeet.optimize.sites.choose import choose_site_plan, refuse_query_without_sites
@@ -124,7 +125,7 @@ class Query:
             False
         """
         length = None if segment is None else duration(segment, "segment", InvalidPlanning, "1 minute")
-        return self._planned(
+        planned = self._planned(
             _changed(
                 self.planning,
                 statistics=statistics,
@@ -137,6 +138,10 @@ class Query:
                 spread=spread,
             )
         )
+        routed = {"routing": routing, "segment": segment, "spread": spread}
+        given = [name for name, value in routed.items() if value is not None]
+        refuse_idle_settings(planned.plan.root, planned.planning, given)
+        return planned
 
     def plan_sites(
         self,
