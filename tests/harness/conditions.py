@@ -182,6 +182,7 @@ KERNEL = {
 SPARK = {
     "order of operators": [
         "a.b < b.b = b.b < a.b",
+        "a.d > b.d OR 0.5 IS NULL",
         "a.b = b.b = a.b",
         "a.b = b.b < a.b",
         "a.b <=> b.b <=> a.b",

@@ -179,6 +179,13 @@ def test_a_column_that_appears_twice_is_ambiguous() -> None:
         ),
         (
             [stream(), stream("b")],
+            {"on": ["orders.order_id = b.order_id", "struct(orders.*) = struct(b.*)"]},
+            '"struct(orders.*) = struct(b.*)" has a star',
+            "depends on what else the query keeps",
+            "name the columns",
+        ),
+        (
+            [stream(), stream("b")],
             {"select": ["b.amount", "b.*"]},
             '"b.amount" is selected twice',
             "",

@@ -111,8 +111,11 @@ def test_nothing_ends_before_it_was_read(
 
 
 @pytest.mark.slow
-def test_streams_that_never_fall_silent_end_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    """What was read before the end counts, what comes after it is late."""
+def test_streams_that_never_fall_silent_end_at_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read before the end counts, what comes after it is late; the last batch is committed."""
+    monkeypatch.setattr(finish, "_LOOK_EVERY_SECONDS", 0.002)
 
     def live(name: str, site: str) -> Any:
         rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
@@ -131,6 +134,12 @@ def test_streams_that_never_fall_silent_end_at_once(spark: SparkSession, tmp_pat
     assert sorted(found) == list(range(len(found)))
     tokyo = running.status["tokyo"]
     assert tokyo.rows["a"] - tokyo.late["a"] == len(found) > 0
+    begun, committed = (
+        max(int(file.name) for file in (tmp_path / "checkpoint" / log).iterdir() if file.name.isdigit())
+        for log in ("offsets", "commits")
+    )
+    assert running.board.batch == committed
+    assert running.query.lastProgress.batchId == committed <= begun
 
 
 def test_all_sites_hear_of_the_end_in_one_batch(tmp_path: Path) -> None:

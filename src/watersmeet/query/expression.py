@@ -96,6 +96,8 @@ def call(function: str, *arguments: Expression) -> Call:
         _require(function, arguments, (BOOLEAN,))
         return Call(function, arguments, BOOLEAN)
     if function == "isnull":
+        if arguments[0].type == DECIMAL:
+            raise NotCompiled("decimals")
         return Call(function, arguments, BOOLEAN)
     if function in ("=", "!=", "<", "<=", ">", ">=", "<=>"):
         return Call(function, alike(function, *arguments), BOOLEAN)

@@ -73,9 +73,14 @@ def words(text: str) -> list[str]:
 
 
 def mentioned(tree: exp.Expression, streams: Sequence[Stream], text: str) -> list[tuple[int, str]]:
-    """Every (stream, column) an expression mentions; refuses names that nobody has."""
-    columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
-    return [resolve(column, streams, text) for column in columns]
+    """Every (stream, column) an expression mentions; refuses names that nobody has, and stars."""
+    if tree.find(exp.Star) is not None:
+        raise InvalidQuery(
+            f'"{text}" has a star',
+            "which columns it stands for depends on what else the query keeps.",
+            "name the columns.",
+        )
+    return [resolve(column, streams, text) for column in tree.find_all(exp.Column)]
 
 
 def is_column(tree: exp.Expression) -> bool:

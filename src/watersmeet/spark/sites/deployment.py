@@ -78,7 +78,8 @@ class Deployment:
     def finish(self, timeout: str | float | timedelta | None = None, *, drain: bool = True) -> None:
         """Say that the streams of these sites have ended, and wait until all results are out.
 
-        What the sources have now is read first. Should that fail, or take too long, then nothing has ended:
+        What the sources have now is read first: until they offer nothing new. A source that holds rows back
+        for a while, such as Kafka with minOffsetsPerTrigger, has to have given them out. Should that fail, or take too long, then nothing has ended:
         call it again, if need be after another start with the same checkpoint. With sites in other
         applications this waits for those too.
 
@@ -140,8 +141,14 @@ class Deployment:
             "their streams, or streams of sites that send to them, have not ended.",
             "wait longer, and see to it that all sites run and that finish is called at each.",
         )
-        wait_until(self.query, until, lambda: self.ended, too_late)
+        wait_until(self.query, until, lambda: self.ended and self._committed, too_late)
         self.stop()
+
+    @property
+    def _committed(self) -> bool:
+        """Whether the last batch that reported is complete: stopped before, it would be run again."""
+        reported, last = self.board.batch, self.query.lastProgress
+        return reported is None or (last is not None and last.batchId >= reported)
 
     def stop(self) -> None:
         """Stop; started again with the same checkpoint and mailbox, everything goes on."""
@@ -244,6 +251,7 @@ class _Closing:
                 results = output.filter(mail.isNull()).drop(MAIL_COLUMN)
                 write_batch(finished(self._board.query, results), self._sink, self._writer, batch)
             # After results and mail: who sees that a site has ended finds everything there.
+            self._board.batch = batch
             self._board.report(said, said.pop("", {}))
         finally:
             output.unpersist()

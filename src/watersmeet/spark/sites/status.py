@@ -64,6 +64,7 @@ class StatusBoard:
         deployment: Which query and plan it is.
         mailbox: Where reports are kept.
         sites: By site.
+        batch: The last batch that reported in this life.
     """
 
     query: JoinQuery
@@ -71,6 +72,7 @@ class StatusBoard:
     deployment: str
     mailbox: Mailbox
     sites: dict[str, SiteStatus] = field(default_factory=dict)
+    batch: int | None = None
 
     def look_up(self, sites: Iterable[str]) -> None:
         """What some sites reported last, in this life or an earlier one; zeros if they never did."""
