@@ -9,6 +9,7 @@ Example:
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.query.function import predicate
+from watersmeet.query.kind import optional
 from watersmeet.query.network import Network, network
 from watersmeet.query.window import UNBOUNDED, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
@@ -32,6 +33,7 @@ __all__ = [
     "join",
     "metrics",
     "network",
+    "optional",
     "predicate",
     "recommended_settings",
     "rows",

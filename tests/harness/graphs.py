@@ -138,7 +138,10 @@ def filtered(query: JoinQuery, stream: int, events: Sequence[Event]) -> Sequence
     """What the filters of a query leave, as Spark would apply them."""
     for condition in query.filters:
         if condition.stream == stream:
-            # The one kind that random queries lead to: two columns that equal the same one elsewhere.
+            if above := re.fullmatch(rf"s{stream}\.y > (\d)", condition.text):
+                events = [event for event in events if event.y is not None and event.y > int(above[1])]
+                continue
+            # The other kind that random queries lead to: two columns that equal the same one elsewhere.
             left, right = re.findall(r"\.(\w)\)", condition.text)
             assert condition.text == f"(s{stream}.{left}) = (s{stream}.{right})"
             events = [event for event in events if getattr(event, left) == getattr(event, right)]

@@ -122,7 +122,8 @@ class Tree:
             if above is not None:
                 _collect(waiting[above], [found.drop_columns([METRICS_COLUMN])])
                 continue
-            values = [found.column(name).field("value").to_pylist() for name in self._plan.query.names]
+            kept = [n for n, k in zip(self._plan.query.names, self._plan.query.kept, strict=True) if k]
+            values = [found.column(name).field("value").to_pylist() for name in kept]
             times = [t // SECOND for t in (block.times - START).tolist()]
             assert found.column(RESULT_TIME).cast(pa.int64()).to_pylist() == block.times.tolist()
             self.results += zip(*values, times, strict=True)

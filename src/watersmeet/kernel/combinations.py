@@ -30,11 +30,13 @@ class Combinations:
         places: The rows, by input.
         starts: When the last row of each combination came alive (int64 microseconds).
         ends: Until when all of them are.
+        carried: Further numbers of each combination, which go where it goes.
     """
 
     places: dict[int, Places]
     starts: Any
     ends: Any
+    carried: tuple[Any, ...] = ()
 
     def __len__(self) -> int:
         """How many combinations there are."""
@@ -46,7 +48,8 @@ class Combinations:
             part: Places(place.runs, place.owners[numbers], place.rows[numbers])
             for part, place in self.places.items()
         }
-        return Combinations(places, self.starts[numbers], self.ends[numbers])
+        carried = tuple(values[numbers] for values in self.carried)
+        return Combinations(places, self.starts[numbers], self.ends[numbers], carried)
 
     def columns(self, part: int, positions: Sequence[int]) -> list[pa.Array]:
         """Stored columns of one input.

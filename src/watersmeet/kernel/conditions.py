@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.evaluate import evaluate, is_true
@@ -49,17 +50,20 @@ class ExpressionHolds:
 
 @dataclass(frozen=True, slots=True)
 class ValuesEqual:
-    """Two columns with equal values, of any type that can be a key; rows with a null have gone before."""
+    """Two columns with equal values, of any type that can be a key; a null equals nothing."""
 
     left: Place
     right: Place
 
     def holds(self, rows: Combinations) -> Any:
         """A mask of the combinations to keep."""
-        left, right = (
-            encode_keys(rows.columns(place.part, [place.position])) for place in (self.left, self.right)
-        )
-        return same_keys(left, right)
+        columns = [rows.columns(place.part, [place.position])[0] for place in (self.left, self.right)]
+        if not any(column.null_count for column in columns):
+            return same_keys(*(encode_keys([column]) for column in columns))
+        both = pc.and_(*(column.is_valid() for column in columns))
+        mask = both.to_numpy(zero_copy_only=False).copy()
+        mask[mask] = same_keys(*(encode_keys([column.filter(both)]) for column in columns))
+        return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
+from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.conditions import Condition
 from watersmeet.kernel.hot_keys import key_metrics
 from watersmeet.kernel.numbers import path_number
@@ -60,6 +61,7 @@ class MultiwayJoin(Bucket):
         block_bytes: What a block of results may take per input.
         open_limit: What may be open at a time of the windows; None sets no limit.
         key_types: Per input the types of its key, where keys are counted and hot ones looked for.
+        leave: Makes results of combinations, where there is more to them than their columns.
     """
 
     windows: list[StoredWindow] = field()
@@ -74,6 +76,7 @@ class MultiwayJoin(Bucket):
     block_bytes: int = BLOCK_BYTES
     open_limit: OpenLimit | None = None
     key_types: tuple[tuple[pa.DataType, ...], ...] = ()
+    leave: Callable[[Combinations], Iterator[Results]] | None = None
     counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +91,13 @@ class MultiwayJoin(Bucket):
         found = {i: plan.own_ends(part) for i, part in enumerate(operator.inputs)}
         own_ends = {i: ends for i, ends in found.items() if ends is not None}
         windows = [
-            StoredWindow(plan.reach(part), plan.time_slices, new_id, cut_by_end=i in own_ends)
+            StoredWindow(
+                plan.reach(part),
+                plan.time_slices,
+                new_id,
+                cut_by_end=i in own_ends,
+                lingers=plan.lingers(operator, i),
+            )
             for i, part in enumerate(operator.inputs)
         ]
         leaving = tuple(
@@ -216,6 +225,6 @@ class MultiwayJoin(Bucket):
         search = Search(route, visible, lengths, self.block_bytes, self.open_limit)
         for rows in search.combinations():
             self.counts.results += len(rows)
-            yield from fetch(rows, self.leaving)
+            yield from fetch(rows, self.leaving) if self.leave is None else self.leave(rows)
         self.counts.examined += search.examined
         self.counts.lookups += search.lookups

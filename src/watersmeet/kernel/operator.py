@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.outer import OuterJoin
+from watersmeet.kernel.semi import SemiJoin
 from watersmeet.kernel.waiting import WaitingJoin
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
+from watersmeet.query.kind import ANTI, FULL, OUTER, SEMI
 
-Kernel = MultiwayJoin | WaitingJoin
+Kernel = MultiwayJoin | WaitingJoin | OuterJoin | SemiJoin
+
+# Which rows come out without partners, and who sees to it.
+_KINDS: dict[str, type[OuterJoin] | type[SemiJoin]] = {
+    OUTER: OuterJoin,
+    FULL: OuterJoin,
+    ANTI: OuterJoin,
+    SEMI: SemiJoin,
+}
 
 
 def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: Callable[[], str]) -> Kernel:
@@ -24,6 +35,10 @@ def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: C
     return kernel_kind(plan, operator).from_plan(plan, operator, layout, new_id)
 
 
-def kernel_kind(plan: Plan, operator: Operator) -> type[MultiwayJoin] | type[WaitingJoin]:
+def kernel_kind(
+    plan: Plan, operator: Operator
+) -> type[MultiwayJoin] | type[WaitingJoin] | type[OuterJoin] | type[SemiJoin]:
     """What runs an operator: rows that live by count wait for the watermark."""
+    if operator.kind in _KINDS:
+        return _KINDS[operator.kind]
     return WaitingJoin if plan.waits(operator) else MultiwayJoin

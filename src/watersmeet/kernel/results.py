@@ -22,11 +22,14 @@ class Results:
         columns: Per input the columns that leave.
         times: When each result came about (int64 microseconds).
         ends: Until when its rows are all alive.
+        closings: Where results can be without some rows: when they close, and whether they are
+            (`kernel.closing`); None elsewhere.
     """
 
     columns: tuple[list[pa.Array], ...]
     times: Any
     ends: Any
+    closings: Any | None = None
 
     def __len__(self) -> int:
         """How many results the block holds."""
@@ -60,7 +63,8 @@ def _together(blocks: list[Results]) -> Results:
         np.concatenate(pieces)
         for pieces in ([block.times for block in blocks], [block.ends for block in blocks])
     )
-    return Results(columns, times, ends)
+    closings = [block.closings for block in blocks if block.closings is not None]
+    return Results(columns, times, ends, np.concatenate(closings) if closings else None)
 
 
 def fetch(rows: Combinations, leaving: Sequence[Sequence[int]]) -> Iterator[Results]:
@@ -77,4 +81,4 @@ def fetch(rows: Combinations, leaving: Sequence[Sequence[int]]) -> Iterator[Resu
         yield from fetch(rows.take(slice(None, half)), leaving)
         yield from fetch(rows.take(slice(half, None)), leaving)
     else:
-        yield Results(columns, rows.starts, rows.ends)
+        yield Results(columns, rows.starts, rows.ends, rows.carried[0] if rows.carried else None)

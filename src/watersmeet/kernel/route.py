@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from watersmeet.kernel.conditions import Condition, ExpressionHolds, FunctionsHold, Place, ValuesEqual
@@ -28,6 +29,7 @@ class Routes:
         # What can be judged only when a combination is complete.
         self.at_the_end: tuple[Condition, ...] = ()
         self._known: dict[ProbePath, Route] = {}
+        self._onward: dict[tuple[tuple[int, ...], tuple[int, ...]], Route] = {}
 
     def along(self, path: ProbePath, *, also: tuple[Condition, ...] = ()) -> Route:
         """The route of a path; `also` has to hold of complete combinations in this search."""
@@ -36,6 +38,15 @@ class Routes:
             found = _route(self._plan, self._operator, path, self._places, self.scanned)
             found = self._known[path] = _with_last(found, self.at_the_end)
         return _with_last(found, also) if also else found
+
+    def onward(self, bound: Sequence[int], visited: Sequence[int]) -> Route:
+        """The route from inputs that are bound already, by the key of the first, to some more."""
+        known = self._onward.get((tuple(bound), tuple(visited)))
+        if known is None:
+            steps = _judged_onward(self._plan, self._operator, bound, visited, self._places)
+            known = Route(bound[0], bound[0], _stages(visited, steps), self.scanned)
+            self._onward[tuple(bound), tuple(visited)] = known
+        return known
 
 
 def _with_last(route: Route, more: tuple[Condition, ...]) -> Route:
@@ -55,13 +66,18 @@ def _route(
     lead, *visited = path.sequence
     # Rows with a key cannot be looked up by a row without one.
     assert lead not in scanned, "a path cannot start from rows without a key"
+    return Route(path.head, lead, _stages(visited, conditions), scanned)
+
+
+def _stages(visited: Sequence[int], conditions: Sequence[Sequence[Condition]]) -> tuple[Stage, ...]:
+    """Windows that are visited in one go, up to the next condition."""
     stages, waiting = [], []
     for part, judged in zip(visited, conditions, strict=True):
         waiting.append(part)
         if judged or part == visited[-1]:
             stages.append(Stage(tuple(waiting), tuple(judged)))
             waiting = []
-    return Route(path.head, lead, tuple(stages), scanned)
+    return tuple(stages)
 
 
 def _conditions(
@@ -69,16 +85,59 @@ def _conditions(
 ) -> list[list[Condition]]:
     """Per step of a path, what can be judged after it: the cheapest first, functions last."""
     first, *others = path.sequence
-    found: list[list[Condition]] = [[] for _ in others]
+    numbers = operator.evaluated(plan.query, path)
+    return _per_step(plan, operator, [first], others, numbers, places)
+
+
+def _judged_onward(
+    plan: Plan,
+    operator: Operator,
+    bound: Sequence[int],
+    visited: Sequence[int],
+    places: dict[tuple[int, str], Place],
+) -> list[list[Condition]]:
+    """Per step what decides about the partners there.
+
+    Conditions of an optional stream are its own, whatever they name; others are judged when all are bound.
+    """
+    streams = {stream for part in bound for stream in operator.inputs[part].streams}
+    optional = {operator.inputs[part].streams[0] for part in operator.optional}
+    judged = set[int]()
+    numbers = []
+    for part in visited:
+        added = operator.inputs[part].streams
+        streams.update(added)
+        owner = added[0] if added[0] in optional else None
+        ready = tuple(
+            number
+            for number in operator.conditions
+            if number not in judged
+            and plan.query.conditions[number].owner == owner
+            and plan.query.conditions[number].streams <= streams
+        )
+        judged.update(ready)
+        numbers.append(ready)
+    return _per_step(plan, operator, bound, visited, numbers, places)
+
+
+def _per_step(
+    plan: Plan,
+    operator: Operator,
+    bound: Sequence[int],
+    visited: Sequence[int],
+    judged: Sequence[Sequence[int]],
+    places: dict[tuple[int, str], Place],
+) -> list[list[Condition]]:
+    found: list[list[Condition]] = [[] for _ in visited]
     for attribute in operator.checks:
         having = dict(checked_refs(plan.query, attribute, operator))
-        known = having.get(first)
-        for step, part in enumerate(others):
+        known = next((having[part] for part in bound if part in having), None)
+        for step, part in enumerate(visited):
             ref = having.get(part)
             if ref is not None and known is not None:
                 found[step].append(ValuesEqual(places[known], places[ref]))
             known = known or ref
-    for step, numbers in enumerate(operator.evaluated(plan.query, path)):
+    for step, numbers in enumerate(judged):
         expressions = [plan.query.conditions[number].expression for number in numbers]
         calls = tuple(one for one in expressions if isinstance(one, FunctionCall))
         found[step] += [

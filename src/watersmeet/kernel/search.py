@@ -118,6 +118,11 @@ class Search:
         for runs in self._groups(self.route.lead):
             yield from self._after(0, _Heads(runs))
 
+    def partners(self, rows: Combinations) -> Iterator[Combinations]:
+        """Every combination with some that are known already, in blocks."""
+        run, bound = rows.as_head(self.route.lead)
+        yield from self._after(0, _Heads([_Bound(run)], bound))
+
     def _after(self, number: int, heads: _Heads) -> Iterator[Combinations]:
         """What the stages from this one on make of the heads."""
         stage = self.route.stages[number]
@@ -197,10 +202,12 @@ class Search:
     ) -> Combinations:
         """What `probe` has written, with the rows that were bound before."""
         owners, rows = found[:, 0] >> ROW_BITS, found[:, 0] & _ROW_MASK
+        carried: tuple[Any, ...] = ()
         if bound is None:
             places = {self.route.lead: Places(leading, owners, rows)}
         else:
-            places = bound.take(rows).places
+            known = bound.take(rows)
+            places, carried = known.places, known.carried
         for level, part in enumerate(inputs):
             first, last = reach.first_run[level], reach.first_run[level + 1]
             place = found[:, level + 1]
@@ -209,7 +216,7 @@ class Search:
             if self.open_limit is not None:
                 self.open_limit.count(reach.names[first:last], owners)
         # Copies, because the next combinations are written over these.
-        return Combinations(places, found[:, -2].copy(), found[:, -1].copy())
+        return Combinations(places, found[:, -2].copy(), found[:, -1].copy(), carried)
 
 
 def _one_by_one(stages: Sequence[Stage]) -> Iterator[Stage]:

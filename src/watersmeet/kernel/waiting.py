@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.bucket import Bucket, Counts, Metrics
+from watersmeet.kernel.around import AroundJoin
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.counted_window import CountedWindow
 from watersmeet.kernel.counting import rows_between
@@ -28,8 +28,6 @@ from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, Run, concat_rows, keys_of_rows, rows_of
-from watersmeet.kernel.sampling import PathPlanner
-from watersmeet.kernel.slicing import Slicing
 from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import OperatorLayout, Ref
@@ -82,7 +80,7 @@ class AmongLast:
 
 
 @dataclass(slots=True)
-class WaitingJoin(Bucket):
+class WaitingJoin(AroundJoin):
     """One bucket of an operator some of whose rows live by count.
 
     Attributes:
@@ -92,7 +90,6 @@ class WaitingJoin(Bucket):
         limits: The rows that live by count.
     """
 
-    inner: MultiwayJoin
     row_times: list[CountedWindow]
     waiting: list[StoredWindow]
     limits: list[AmongLast] = field(default_factory=list)
@@ -143,24 +140,6 @@ class WaitingJoin(Bucket):
         window.alive = lambda run: np.all([limit.alive(run, self.watermark) for limit in limits], axis=0)
 
     @property
-    def planner(self) -> PathPlanner | None:
-        """Who chooses the paths."""
-        return self.inner.planner
-
-    @planner.setter
-    def planner(self, value: PathPlanner | None) -> None:
-        self.inner.planner = value
-
-    @property
-    def slicing(self) -> Slicing | None:
-        """Who says which rows are stored here."""
-        return self.inner.slicing
-
-    @slicing.setter
-    def slicing(self, value: Slicing | None) -> None:
-        self.inner.slicing = value
-
-    @property
     def windows(self) -> list[StoredWindow]:
         """All that is stored."""
         return [*self.inner.windows, *self.row_times, *self.waiting]
@@ -170,24 +149,6 @@ class WaitingJoin(Bucket):
         """Per window the input whose rows it holds; None for times alone."""
         one: list[int | None] = [*range(len(self.inner.windows)), *[None] * len(self.row_times)]
         return one + one
-
-    @property
-    def streams(self) -> frozenset[int]:
-        """The inputs that are streams."""
-        return self.inner.streams
-
-    @property
-    def watermark(self) -> int:
-        """Every row still to come has a later time."""
-        return self.inner.watermark
-
-    @watermark.setter
-    def watermark(self, value: int) -> None:
-        self.inner.watermark = value
-
-    def on_start(self, watermark: int) -> None:
-        """A batch begins; rows of streams up to the watermark are late."""
-        self.inner.on_start(watermark)
 
     def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
         """Take new rows of an input, or new row times; they wait."""
@@ -239,22 +200,6 @@ class WaitingJoin(Bucket):
             if stored.end < FOREVER_US // 2
         ]
         return min([*waiting, *ends], default=None)
-
-    def save(self) -> dict[str, Any]:
-        """What to keep beside the runs."""
-        return self.inner.save()
-
-    def load(self, kept: dict[str, Any]) -> None:
-        """Go on from there."""
-        self.inner.load(kept)
-
-    def take_counts(self) -> Counts:
-        """The counts, starting anew."""
-        return self.inner.take_counts()
-
-    def take_metrics(self) -> Metrics:
-        """What it did, which ways it went, and which keys it holds."""
-        return self.inner.take_metrics()
 
 
 def _passed(window: StoredWindow, until: int) -> Rows | None:

@@ -52,6 +52,7 @@ class StoredWindow:
         merge_bytes: Runs are not merged to larger ones than this.
         cut_by_end: Whether time slices hold rows that end together, instead of rows that came together. It is
             for ends that follow from times: rows of one time end together, and later ones not before.
+        lingers: How long rows are kept beyond their end, microseconds.
     """
 
     length: int
@@ -62,6 +63,7 @@ class StoredWindow:
     removed: list[str] = field(default_factory=list)
     merge_bytes: int = MERGE_BYTES
     cut_by_end: bool = False
+    lingers: int = 0
 
     @property
     def rows(self) -> int:
@@ -97,12 +99,12 @@ class StoredWindow:
         return new
 
     def expire(self, watermark: int) -> None:
-        """Drop the runs in which no row is alive after the watermark."""
-        self._remove([stored for stored in self.runs if stored.end <= watermark])
+        """Drop the runs in which no row is alive, or lingers, after the watermark."""
+        self._remove([stored for stored in self.runs if stored.end + self.lingers <= watermark])
 
     def next_expiry(self) -> int | None:
         """The watermark at which the next run can go."""
-        return min((stored.end for stored in self.runs), default=None)
+        return min((stored.end + self.lingers for stored in self.runs), default=None)
 
     def compact(self) -> None:
         """Merge runs of one slice where `_FAN_IN` of about one size have come together."""

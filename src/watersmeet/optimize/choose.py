@@ -10,6 +10,7 @@ from watersmeet.cost.sizes import Sizes
 from watersmeet.errors import InvalidPlanning, InvalidQuery
 from watersmeet.optimize.check import refuse_what_cannot_run, runs
 from watersmeet.optimize.keyless import Part, may_be_sliced
+from watersmeet.optimize.kinds import tree_of_kind
 from watersmeet.optimize.late import late_functions
 from watersmeet.optimize.order.choose import choose_paths
 from watersmeet.optimize.planning import Planning
@@ -23,6 +24,7 @@ from watersmeet.plan.progressive import Bounded
 from watersmeet.plan.sites.sliced import Sliced
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import to_us
+from watersmeet.query.kind import FULL, INNER
 from watersmeet.stats.check import refuse_foreign_statistics
 
 _MOST_BUCKETS = 4096
@@ -52,6 +54,12 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
     root, of_paths = _with_paths(tree, sizes, given)
     numbered = [replace(one, about=f"paths of operator {n}") for n, one in enumerate(of_paths, 1)]
     count = _bucket_count(root, sizes) if buckets is None else buckets
+    if root.kind == FULL and not root.key and count > 1:
+        raise InvalidQuery(
+            "a full join without a key has one bucket",
+            f"both sides have to see all of the other, and there would be {count} buckets.",
+            "leave buckets= out, or join on a key.",
+        )
     if given.spread is not None and (type(given.spread) is not int or not 1 <= given.spread <= count):
         raise InvalidPlanning(
             "windows cannot be spread over so many buckets",
@@ -77,14 +85,19 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
 
 def _deployed(root: Operator, query: JoinQuery, planning: Planning, slices: int) -> Sliced | None:
     """All windows in slices, and no operator above another."""
-    if all(operator.key for operator in operators(root)) or not may_be_sliced(query):
+    if query.kind != INNER or all(operator.key for operator in operators(root)) or not may_be_sliced(query):
         return None
     return Sliced(slice_orders(query, planning), (slices,) * len(query.streams))
 
 
 def _bucket_count(root: Operator, sizes: Sizes) -> int:
-    """Fewer than usual where windows are sliced and sending a row to all slices would cost too much."""
+    """Fewer than usual where windows are sliced and sending a row to all slices would cost too much.
+
+    A full join without a key has one bucket, because both sides have to see all of the other.
+    """
     tree = operators(root)
+    if root.kind == FULL and not root.key:
+        return 1
     if not all(operator.sliced for operator in tree):
         return DEFAULT_BUCKETS
     return max(slice_count(operator, sizes, DEFAULT_BUCKETS) for operator in tree)
@@ -93,6 +106,8 @@ def _bucket_count(root: Operator, sizes: Sizes) -> int:
 def _choose_tree(sizes: Sizes, planning: Planning) -> tuple[Operator, list[Choice]]:
     """The cheapest tree if the data is known well enough to tell, else the one with the largest keys."""
     query = sizes.query
+    if query.kind != INNER:
+        return tree_of_kind(query), []
     routing = Routing(planning.routing, None if planning.segment is None else to_us(planning.segment))
     default = largest_key_first(query, routing)
     if len(operators(default)) == 1:

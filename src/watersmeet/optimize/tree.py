@@ -51,13 +51,16 @@ class Routing:
 SLICES = Routing()
 
 
-def largest_key_first(query: JoinQuery, routing: Routing = SLICES) -> Operator:
+def largest_key_first(
+    query: JoinQuery, routing: Routing = SLICES, *, streams: Sequence[int] | None = None
+) -> Operator:
     """Operators on the attribute most inputs share, until one is left; ties as the user wrote them."""
     return grown(
         query,
         # Rows counted per key are best joined last: only there is it known when a result comes about.
         lambda groups: max(groups, key=lambda g: (not _per_key(query, g[0]), len(g[0]), len(g[1]))),
         routing=routing,
+        streams=streams,
     )
 
 
@@ -76,6 +79,8 @@ def grown(
     choose: Callable[[list[Group]], Group],
     choose_pair: Callable[[list[Pair]], Pair] = lambda pairs: pairs[0],
     routing: Routing = SLICES,
+    *,
+    streams: Sequence[int] | None = None,
 ) -> Operator:
     """A tree that grows from the leaves, by the group chosen at every step.
 
@@ -84,8 +89,10 @@ def grown(
         choose: Chooses among inputs that share attributes.
         choose_pair: Chooses among pairs that share none, but a condition.
         routing: How rows meet without a shared attribute.
+        streams: The streams of the tree; None for all of them.
     """
-    parts: list[Part] = [Source(stream) for stream in range(len(query.streams))]
+    leaves = range(len(query.streams)) if streams is None else streams
+    parts: list[Part] = [Source(stream) for stream in leaves]
     while groups := _groups(query, parts):
         parts = merged(parts, choose(groups))
     while pairs := _pairs(query, parts, routing):
@@ -147,7 +154,9 @@ def _finished(query: JoinQuery, attributes: list[set[int]], shape: Operator, eva
     ready = tuple(
         number
         for number, condition in enumerate(query.conditions)
-        if number not in evaluated and condition.streams <= streams
+        if number not in evaluated
+        and condition.streams <= streams
+        and (condition.owner is None or condition.owner in streams)
     )
     evaluated.update(ready)
     checks = tuple(

@@ -13,6 +13,7 @@ from typing import Any
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import Operator, Plan, Source, operators
 from watersmeet.query import JoinQuery
+from watersmeet.query.kind import INNER
 
 # Raise it when the layout of runs, the key encoding, the key hash or the form of the manifest changes.
 FORMAT_VERSION = 2
@@ -24,6 +25,8 @@ def identity(plan: Plan, operator: Operator, layout: OperatorLayout) -> dict[str
     found: dict[str, Any] = {"band": operator.band.text} if operator.band else {}
     if routing := _routing(operator):
         found["routing"] = routing
+    if operator.kind != INNER:
+        found["kind"] = _kind(plan, operator)
     return found | {
         "format": FORMAT_VERSION,
         "buckets": plan.buckets,
@@ -48,6 +51,12 @@ def _routing(operator: Operator) -> str:
     if operator.segment is not None:
         return f"segments of {operator.segment} us"
     return "copies of " + ", ".join(map(str, sorted(operator.replicated))) if operator.replicated else ""
+
+
+def _kind(plan: Plan, operator: Operator) -> str:
+    """Which rows come out without partners."""
+    names = [plan.input_name(operator.inputs[number]) for number in operator.optional]
+    return f"an {operator.kind} join" + (f" with {', '.join(names)} optional" if names else "")
 
 
 def _conditions(query: JoinQuery, part: Source | Operator) -> list[str]:
@@ -95,6 +104,9 @@ def difference(stored: str, current: str) -> str:
                 f'the stored columns of stream "{name}" were {_columns(before["columns"])} '
                 f"and are now {_columns(after['columns'])}"
             )
+    if old.get("kind") != new.get("kind"):
+        was, now = (side.get("kind", "an inner join") for side in (old, new))
+        return f"it was {was} and is now {now}"
     if old.get("routing") != new.get("routing"):
         was, now = (side.get("routing", "buckets by key") for side in (old, new))
         return f"rows lay in {was} and now lie in {now}"

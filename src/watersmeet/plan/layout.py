@@ -12,6 +12,7 @@ from typing import NamedTuple
 from watersmeet.plan.plan import Operator, Plan, Source
 from watersmeet.query import JoinQuery
 from watersmeet.query.expression import fields
+from watersmeet.query.kind import FULL, OUTER
 
 
 class Ref(NamedTuple):
@@ -59,7 +60,13 @@ def result_columns(query: JoinQuery) -> tuple[Ref, ...]:
     """What the last operator returns: what the user keeps, and what Spark still has to look at."""
     kept = [Ref(stream, name) for stream, names in enumerate(query.kept) for name in names]
     looked_at = [Ref(*column) for rest in query.afterwards for column in rest.columns]
-    return _by_stream([*kept, *looked_at])
+    return _by_stream([*kept, *looked_at, *presence(query)])
+
+
+def presence(query: JoinQuery) -> list[Ref]:
+    """Columns that tell whether a row is there at all: times are never null in one that is."""
+    missing = {FULL: range(len(query.streams)), OUTER: query.optional}.get(query.kind, ())
+    return [Ref(s, query.streams[s].time) for s in missing if query.kept[s]]
 
 
 def layouts(plan: Plan) -> dict[Operator, OperatorLayout]:
@@ -89,7 +96,9 @@ def value_ref(query: JoinQuery, attribute: int, part: Source | Operator) -> Ref:
 
 def _values(query: JoinQuery, attribute: int, part: Source | Operator) -> list[Ref]:
     members = query.attributes[attribute].members
-    present = [(stream, member) for stream in part.streams if (member := members[stream]) is not None]
+    # Those first that are there before others have to equal them.
+    order = [stream for stream in query.binding_order if stream in part.streams]
+    present = [(stream, member) for stream in order if (member := members[stream]) is not None]
     return [Ref(stream, member.column or f"={attribute}") for stream, member in present]
 
 

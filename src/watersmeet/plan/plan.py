@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from watersmeet.plan.choice import Choice
 from watersmeet.plan.progressive import Bounded
 from watersmeet.query import JoinQuery
+from watersmeet.query.kind import ANTI, FULL, INNER, OUTER, SEMI
 from watersmeet.query.number_band import NumberBand
 from watersmeet.query.window_kind import OwnEnds
 
@@ -104,6 +105,9 @@ class Operator:
         band: By which numbers rows of a sliced window are found (`kernel.grid`); None looks at all of them.
         segment: The rows of the first input are spread by segments of this length, microseconds, and the
             others go to where a partner may be ("aligned"); None spreads them one by one.
+        optional: The inputs that results go on without, in the order in which they are added.
+        kind: Which rows come out without partners (`query.kind`); in a tree of optional streams every
+            operator that adds some is an outer one.
     """
 
     inputs: tuple[Source | Operator, ...]
@@ -116,6 +120,20 @@ class Operator:
     sliced: bool = False
     band: NumberBand | None = None
     segment: int | None = None
+    optional: tuple[int, ...] = ()
+    kind: str = INNER
+
+    @property
+    def required(self) -> tuple[int, ...]:
+        """The inputs that every result has a row of."""
+        return tuple(number for number in range(len(self.inputs)) if number not in self.optional)
+
+    @property
+    def preserved(self) -> tuple[int, ...]:
+        """The inputs of which a row can come out alone."""
+        if self.kind == OUTER:
+            return self.required if len(self.required) == 1 else ()
+        return {FULL: (0, 1), ANTI: (0,)}.get(self.kind, ())
 
     @property
     def streams(self) -> tuple[int, ...]:
@@ -181,8 +199,32 @@ class Plan:
 
     def reach(self, part: Source | Operator) -> int:
         """How long a row of an input can wait for partners, microseconds."""
-        reaches = [self.query.reaches[stream] for stream in part.streams]
+        streams = part.streams
+        if isinstance(part, Operator):
+            # Results go on without optional streams, so these do not end them.
+            streams = tuple(s for s in streams if not self.query.streams[s].optional) or streams
+        reaches = [self.query.reaches[stream] for stream in streams]
         return min((reach for reach in reaches if reach is not None), default=FOREVER_US)
+
+    def lingers(self, operator: Operator, number: int) -> int:
+        """How long rows of an input are kept beyond their end, microseconds, because others close later.
+
+        A result with nulls leaves at the end of its required rows, which is at most one required window
+        after the end of any other row of it: rows that end earlier are needed until then.
+
+            required  |=====================|         closes here
+            optional      |====|............|         is kept for it
+        """
+        if operator.kind == INNER:
+            return 0
+        if operator.kind in (SEMI, ANTI):
+            return self.reach(operator.inputs[0]) if number else 0
+        if operator.kind == FULL:
+            return self.reach(operator.inputs[1 - number])
+        if number in operator.required and isinstance(operator.inputs[number], Source):
+            return 0
+        lives = [self.query.reaches[s] for s in operator.streams if not self.query.streams[s].optional]
+        return min(life for life in lives if life is not None)
 
     def own_ends(self, part: Source | Operator) -> OwnEnds | None:
         """How rows of an input get their ends; None where its reach says it, or the rows do as results."""

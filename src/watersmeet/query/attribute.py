@@ -83,6 +83,19 @@ class Classes:
         merged += [side for side in (left, right) if side not in merged]
         self._classes = [*rest, (merged, kind)]
 
+    def attach(self, base: Side, side: Side, kind: str, *, alone: bool) -> None:
+        """Note that an optional row has to equal one that is there before it.
+
+        Nothing more follows: the rows before it need not equal each other for its sake. If `alone`, not even
+        what equals the base counts, since the base may be missing.
+        """
+        for members, known in self._classes:
+            if not alone and known == kind and base in members:
+                if side not in members:
+                    members.append(side)
+                return
+        self._classes.append(([base, side], kind))
+
     def classes(self) -> Iterable[tuple[list[list[Member]], str]]:
         """Per class its members by stream, and their type."""
         for members, kind in self._classes:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
 from watersmeet.query.function import Function
+from watersmeet.query.kind import (
+    ANTI,
+    INNER,
+    OUTER,
+    SEMI,
+    binding_order,
+    kind_of,
+    preserved,
+    refuse_endless_wait,
+)
 from watersmeet.query.memory import refuse_unfit_memory
 from watersmeet.query.predicate import (
     Afterwards,
@@ -44,6 +54,7 @@ class JoinQuery:
         outputs: The result's columns when it is flat; None for one struct per stream and the result time.
         memory: Bytes that all its rows may take in the memory of an executor; None sets no limit.
         by_windows: Conditions that hold for all rows that are alive together, so nobody has to judge them.
+        kind: Which rows come out without partners (`query.kind`).
     """
 
     streams: tuple[Stream, ...]
@@ -56,6 +67,36 @@ class JoinQuery:
     outputs: tuple[Output, ...] | None = None
     by_windows: tuple[str, ...] = ()
     memory: int | None = None
+    kind: str = INNER
+
+    @property
+    def optional(self) -> tuple[int, ...]:
+        """The streams results can go on without, in the order in which they are added."""
+        return tuple(n for n in self.binding_order if self.streams[n].optional)
+
+    @property
+    def preserved(self) -> tuple[int, ...]:
+        """The streams whose rows come out without partners."""
+        return preserved(self.streams, self.kind)
+
+    @property
+    def binding_order(self) -> tuple[int, ...]:
+        """The order in which rows are added to a result."""
+        return binding_order(self.streams, self.kind)
+
+    def must_have(self, stream: int, attribute: Attribute) -> bool:
+        """Whether a row without a value of an attribute can be dropped: it can be in no result then.
+
+        A preserved row comes out without partners. An optional one has to equal those before it, but those
+        after it have to equal it.
+        """
+        if self.kind != OUTER:
+            return stream not in self.preserved
+        others = [n for n in attribute.streams if n != stream]
+        if not self.streams[stream].optional:
+            return any(not self.streams[n].optional for n in others)
+        order = self.binding_order
+        return any(order.index(n) < order.index(stream) for n in others)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,24 +129,27 @@ def join_query(
         cross: Whether parts that no condition connects may meet in every combination.
         memory: Bytes that rows may take in memory; None sets no limit.
     """
-    _refuse_what_is_no_join(streams, how)
+    _refuse_what_is_no_join(streams)
+    streams, kind = kind_of(streams, how)
+    refuse_endless_wait(streams, kind)
+    _refuse_sites(streams, kind)
     keys, conditions = _keys_and_conditions(streams, on)
-    found = sort_predicates(streams, conditions, types)
+    found = sort_predicates(streams, conditions, types, kind)
     if keys:
         found.attributes[:0] = shared_key(streams, keys)
     if not cross:
         _refuse_cross_product(found)
-    apart = _distances(found)
-    reaches = tuple(apart.reach(stream) for stream in range(len(streams)))
-    _refuse_unlimited(found, reaches, apart)
+    reaches = tuple(_reach(found, stream, kind) for stream in range(len(streams)))
     refuse_unfit_memory(streams, found.attributes, memory)
     chosen = select
     if chosen is not None and not isinstance(chosen, Selection):
         chosen = select_columns(streams, chosen)
+    _refuse_columns_of_others(streams, kind, chosen)
+    kept = kept_columns(streams, chosen)
     return JoinQuery(
         streams=tuple(streams),
         attributes=tuple(found.attributes),
-        kept=kept_columns(streams, chosen),
+        kept=(kept[0], *[()] * (len(streams) - 1)) if kind in (SEMI, ANTI) else kept,
         reaches=reaches,
         filters=tuple(found.filters),
         conditions=tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
@@ -113,16 +157,11 @@ def join_query(
         outputs=None if chosen is None else chosen.outputs,
         by_windows=tuple(dict.fromkeys(c.text for c in found.conditions if _implied(c, reaches))),
         memory=memory,
+        kind=kind,
     )
 
 
-def _refuse_what_is_no_join(streams: Sequence[Stream], how: str) -> None:
-    if how != "inner":
-        raise InvalidQuery(
-            f'join type "{how}" is not supported',
-            "a result is one row of every stream.",
-            'use how="inner".',
-        )
+def _refuse_what_is_no_join(streams: Sequence[Stream]) -> None:
     if len(streams) < 2:
         raise InvalidQuery(
             "a join needs at least two streams",
@@ -179,34 +218,73 @@ def _refuse_cross_product(found: Predicates) -> None:
     )
 
 
-def _distances(found: Predicates) -> Distances:
+def _reach(found: Predicates, stream: int, kind: str) -> int | None:
+    """How long a row of a stream can wait for its last partner.
+
+    A preserved row comes out at its end, so conditions do not shorten a window that it has. What lies
+    between two streams is not inferred through an optional one, which may be missing.
+    """
+    streams = found.streams
+    window = streams[stream].window
+    if stream in preserved(streams, kind) and window.longest_us is not None:
+        return window.longest_us
+    required = {number for number, other in enumerate(streams) if not other.optional}
+    limits = [
+        _distances(found, {*required, stream, number}).most_us[stream][number]
+        for number in range(len(streams))
+    ]
+    if None in limits and window.left_to_conditions:
+        raise _unlimited(found, stream, limits.index(None))
+    return None if None in limits else max(limit for limit in limits if limit is not None)
+
+
+def _distances(found: Predicates, among: Collection[int]) -> Distances:
+    """How far apart the rows of some streams can be."""
     bounds = [*found.bounds, *(bound for condition in found.conditions for bound in condition.bounds)]
     streams = found.streams
-    for earlier, stream in enumerate(streams):
-        if (longest := stream.window.longest_us) is not None:
-            reason = f'the window of "{stream.name}"'
-            others = (later for later in range(len(streams)) if later != earlier)
-            bounds += [Bound(earlier, later, longest, reason) for later in others]
-    return distances(len(streams), bounds)
+    for earlier in among:
+        if (longest := streams[earlier].window.longest_us) is not None:
+            reason = f'the window of "{streams[earlier].name}"'
+            bounds += [Bound(earlier, later, longest, reason) for later in among if later != earlier]
+    used = [bound for bound in bounds if {bound.earlier, bound.later} <= set(among)]
+    return distances(len(streams), used)
 
 
-def _refuse_unlimited(found: Predicates, reaches: Sequence[int | None], apart: Distances) -> None:
-    for number, (stream, reach) in enumerate(zip(found.streams, reaches, strict=True)):
-        if reach is None and stream.window.left_to_conditions:
-            other = found.streams[apart.most_us[number].index(None)]
-            unread = [
-                f'"{rest.text}" does not help, since the kernel has no {rest.reason}.'
-                for rest in found.afterwards
-                if (number, stream.time) in rest.columns
-            ]
-            because = (
-                f'it has no window, and no condition says how much later a row of "{other.name}" may be.'
-            )
+def _unlimited(found: Predicates, number: int, partner: int) -> InvalidQuery:
+    stream, other = found.streams[number], found.streams[partner]
+    unread = [
+        f'"{rest.text}" does not help, since the kernel has no {rest.reason}.'
+        for rest in found.afterwards
+        if (number, stream.time) in rest.columns
+    ]
+    because = f'it has no window, and no condition says how much later a row of "{other.name}" may be.'
+    return InvalidQuery(
+        f'rows of stream "{stream.name}" would have to be kept for ever',
+        " ".join([because, *unread]),
+        f'give it a window, or a condition such as "{other.name}.{other.time} <= '
+        f'{stream.name}.{stream.time} + INTERVAL 10 MINUTES".',
+    )
+
+
+def _refuse_sites(streams: Sequence[Stream], kind: str) -> None:
+    placed = [stream.name for stream in streams if stream.site is not None]
+    if placed and kind != INNER:
+        raise InvalidQuery(
+            "joins between sites return one row of every stream",
+            f"{choices(placed)} arrive at sites, and this is an {kind} join.",
+            "leave site= out, or join them without wm.optional and how=.",
+        )
+
+
+def _refuse_columns_of_others(streams: Sequence[Stream], kind: str, chosen: Selection | None) -> None:
+    if chosen is None or kind not in (SEMI, ANTI):
+        return
+    for stream, kept in zip(streams[1:], chosen.kept[1:], strict=True):
+        if kept:
             raise InvalidQuery(
-                f'rows of stream "{stream.name}" would have to be kept for ever',
-                " ".join([because, *unread]),
-                f'give it a window, or a condition such as "{other.name}.{other.time} <= '
-                f'{stream.name}.{stream.time} + INTERVAL 10 MINUTES".',
+                f'a {kind} join has no column "{stream.name}.{kept[0]}"',
+                f'it returns rows of "{streams[0].name}" alone.',
+                f'select columns of "{streams[0].name}" only, or use another kind of join.',
             )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from watersmeet.errors import InvalidPredicate, InvalidQuery
@@ -29,6 +29,7 @@ from watersmeet.query.bands import Bound, bounds_of
 from watersmeet.query.compile import compile_tree
 from watersmeet.query.expression import Expression, Field, FunctionCall, NotCompiled, conjuncts, fields
 from watersmeet.query.function import Function
+from watersmeet.query.kind import INNER, owner_of, preserved
 from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
@@ -75,6 +76,14 @@ class ColumnsOnly:
 
 
 @dataclass(frozen=True, slots=True)
+class OnCondition:
+    """A condition as it was written; `owner` is the optional stream behind whose ON it stands, if any."""
+
+    condition: str | Function
+    owner: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """A condition on one stream, left to Spark."""
 
@@ -84,12 +93,16 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition the kernel evaluates."""
+    """A condition the kernel evaluates.
+
+    `owner` is the optional stream whose partners it decides about; None for one that results must fulfil.
+    """
 
     text: str
     expression: Expression
     streams: frozenset[int]
     bounds: tuple[Bound, ...] = ()
+    owner: int | None = None
 
     @property
     def function(self) -> Function | None:
@@ -111,6 +124,7 @@ class Predicates:
     """The conditions of a join, sorted by use."""
 
     streams: Sequence[Stream]
+    kind: str = INNER
     filters: list[Filter] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
@@ -135,39 +149,51 @@ class Predicates:
 
 
 def sort_predicates(
-    streams: Sequence[Stream], conditions: Sequence[str | Function], types: Types
+    streams: Sequence[Stream],
+    conditions: Sequence[str | Function | OnCondition],
+    types: Types,
+    kind: str = INNER,
 ) -> Predicates:
     """Read the conditions of a join and sort them by what they are good for.
 
     Spark is asked once whether it reads all of them the same way. Where it does not, the condition is left
-    to it as it was written.
+    to it as it was written, or refused where Spark would see it too late.
     """
-    _refuse_alike([one for one in conditions if isinstance(one, Function)])
-    texts = [one for one in conditions if isinstance(one, str)]
+    given = [one if isinstance(one, OnCondition) else OnCondition(one) for one in conditions]
+    _refuse_alike([one.condition for one in given if isinstance(one.condition, Function)])
+    texts = [one.condition for one in given if isinstance(one.condition, str)]
     divided = [division(text) for text in texts]
-    found = _sorted(Predicates(streams), conditions, types)
+    found = _sorted(Predicates(streams, kind), given, types)
     misread = types.misread([*divided, *found.readings])
     refuse_misread(reading for reading in misread if reading in divided)
     if misread:
         unsure = frozenset(reading.written for reading in misread)
-        found = _sorted(Predicates(streams, misread=unsure), conditions, types)
+        found = _sorted(Predicates(streams, kind, misread=unsure), given, types)
+    if kind != INNER:
+        _refuse_afterwards(found)
     return found
 
 
-def _sorted(found: Predicates, conditions: Sequence[str | Function], types: Types) -> Predicates:
+def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) -> Predicates:
     streams = found.streams
     equal = Classes(len(streams))
-    for text in conditions:
+    for given in conditions:
+        text = given.condition
         if isinstance(text, Function):
-            found.conditions.append(_function_condition(streams, text))
+            condition = _function_condition(streams, text)
+            owner = owner_of(streams, found.kind, condition.streams, given.owner, text.text)
+            found.conditions.append(replace(condition, owner=owner))
             continue
         for conjunct in read_conjuncts(text):
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
+            owner = owner_of(streams, found.kind, linked, given.owner, conjunct.text)
             if len(linked) == 1:
-                _add_filter(found, linked.pop(), conjunct, types)
-            elif (pair := _equality(found, conjunct, types)) is not None:
-                equal.join(*pair)
+                _add_filter(found, linked.pop(), conjunct, types, owner)
+            elif (owner is None or owner in linked) and (
+                pair := _equality(found, conjunct, types)
+            ) is not None:
+                _note_equality(equal, pair, streams, owner)
                 found.readings.append(
                     Reading(conjunct.text, " = ".join(f"({side.text})" for _, side in pair[:2]))
                 )
@@ -176,7 +202,7 @@ def _sorted(found: Predicates, conditions: Sequence[str | Function], types: Type
                     found.bounds += bounds or ()
                     found.readings += [reading_of(conjunct, streams)] if bounds else []
             else:
-                _add_condition(found, conjunct, columns, types)
+                _add_condition(found, conjunct, columns, types, owner)
     for members, kind in equal.classes():
         first = [same[0] if same else None for same in members]
         found.attributes.append(Attribute(tuple(first), kind))
@@ -184,8 +210,32 @@ def _sorted(found: Predicates, conditions: Sequence[str | Function], types: Type
         for stream, same in enumerate(members):
             for other in same[1:]:
                 (conjunct,) = read_conjuncts(f"({same[0].text}) = ({other.text})")
-                _add_filter(found, stream, conjunct, types)
+                owner = stream if streams[stream].optional else None
+                _add_filter(found, stream, conjunct, types, owner)
     return found
+
+
+def _note_equality(
+    equal: Classes, pair: tuple[Side, Side, str], streams: Sequence[Stream], owner: int | None
+) -> None:
+    """An equality that all results fulfil, or one that decides about the partners of an optional stream."""
+    if owner is None:
+        equal.join(*pair)
+        return
+    left, right, kind = pair
+    base, side = (right, left) if left[0] == owner else (left, right)
+    equal.attach(base, side, kind, alone=streams[base[0]].optional)
+
+
+def _refuse_afterwards(found: Predicates) -> None:
+    """What Spark judges on finished rows cannot decide who has partners."""
+    for rest in found.afterwards:
+        raise InvalidQuery(
+            f'"{rest.text}" cannot decide which rows have partners',
+            f"the kernel has no {rest.reason}, and Spark would see the results too late.",
+            "write it in another way, compute it as a column before the join, "
+            "or filter the DataFrame that comes back.",
+        )
 
 
 def _function_condition(streams: Sequence[Stream], function: Function) -> Condition:
@@ -229,11 +279,15 @@ def _refuse_alike(functions: Sequence[Function]) -> None:
             )
 
 
-def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types) -> None:
-    """A condition on one stream; where rows are counted, one that fails it still counts."""
-    if found.streams[stream].window.counts_rows:
+def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types, owner: int | None) -> None:
+    """A condition on one stream; where rows are counted, one that fails it still counts.
+
+    A preserved row that fails it has no partners, and comes out.
+    """
+    counted = found.streams[stream].window.counts_rows
+    if counted or stream in preserved(found.streams, found.kind) or owner not in (None, stream):
         columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, conjunct.text)))
-        _add_condition(found, conjunct, columns, types)
+        _add_condition(found, conjunct, columns, types, owner)
     else:
         found.filters.append(Filter(stream, conjunct.text))
 
@@ -243,7 +297,11 @@ def _compiled(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> Ex
 
 
 def _add_condition(
-    found: Predicates, conjunct: Conjunct, columns: tuple[tuple[int, str], ...], types: Types
+    found: Predicates,
+    conjunct: Conjunct,
+    columns: tuple[tuple[int, str], ...],
+    types: Types,
+    owner: int | None = None,
 ) -> None:
     try:
         if conjunct.text in found.misread:
@@ -262,7 +320,7 @@ def _add_condition(
     for part in conjuncts(whole):
         linked = frozenset(mention.stream for mention in fields(part))
         bounds = bounds_of(part, found.streams, conjunct.text) or ()
-        found.conditions.append(Condition(conjunct.text, part, linked, bounds))
+        found.conditions.append(Condition(conjunct.text, part, linked, bounds, owner))
 
 
 def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side, Side, str] | None:

@@ -49,6 +49,7 @@ class Stream:
             move the watermark past everything; None trusts every timestamp.
         source: The rows themselves, a DataFrame; nothing in this layer looks inside.
         site: Where its rows arrive; None where that does not matter.
+        optional: Whether results go on without it, with nulls, where it has no partner for them.
 
     >>> s = Stream("a", (Column("k", "int"), Column("ts", "timestamp")), "ts", timedelta(seconds=5))
     >>> s.lateness_us
@@ -63,6 +64,7 @@ class Stream:
     max_future: timedelta | None = timedelta(days=1)
     source: Any = field(default=None, compare=False, repr=False)
     site: str | None = None
+    optional: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a stream that could never be joined."""

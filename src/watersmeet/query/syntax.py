@@ -85,7 +85,7 @@ def mentioned(tree: exp.Expression, streams: Sequence[Stream], text: str) -> lis
 
 def is_column(tree: exp.Expression) -> bool:
     """Whether an expression is a column and nothing more."""
-    return isinstance(tree, exp.Column) and len(tree.parts) == 2
+    return isinstance(tree, exp.Column) and len(tree.parts) == 2 and not isinstance(tree.this, exp.Star)
 
 
 def read_tree(text: str) -> exp.Expression | None:

@@ -93,7 +93,9 @@ def join(
     """Join two or more streams inside their windows.
 
     A result is one row of every stream that together fulfil every condition, and whose alive intervals
-    ``[time, time + window]`` share an instant. A null key matches nothing.
+    ``[time, time + window]`` share an instant. A null key matches nothing. Where a stream is optional,
+    ``wm.optional(payments)``, results go on with nulls in its place; they leave when the watermark has passed
+    the end of the others.
 
     Args:
         streams: The streams, each with a name of its own.
@@ -103,7 +105,8 @@ def join(
             A list may hold all of these.
         select: The columns to keep, written ``"stream.column"`` or ``"stream.*"``; what is left out takes
             no room in the state. Without it the result has one struct column per stream.
-        how: ``"inner"``.
+        how: ``"inner"``; for two streams ``"left"``, ``"right"`` or ``"full"``; ``"semi"`` returns rows of
+            the first stream that have partners in all others together, ``"anti"`` those that have none.
         cross: Allow streams that no condition connects: each of their rows meets every other that is alive.
         buckets: How many parts the keys are split into, which bounds the parallelism. It is fixed for the
             life of a checkpoint.

@@ -4,6 +4,8 @@
 |---|---|
 | `MultiwayJoin` | windows of time: rows join as they come |
 | `WaitingJoin` | windows of rows: rows wait for the watermark |
+| `OuterJoin` | outer, full and anti joins: what has no partner leaves when the watermark has passed it |
+| `SemiJoin` | semi joins: a row leaves with its first partners |
 | `ProgressiveBucket` | no windows: what does not fit in memory waits on disk |
 | `SiteBucket` | streams at different sites: parts that send each other messages |
 """
@@ -20,7 +22,9 @@ from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.operator import Kernel, kernel_for, kernel_kind
+from watersmeet.kernel.outer import OuterJoin
 from watersmeet.kernel.progressive.bucket import ALL_RUNS, ProgressiveBucket
+from watersmeet.kernel.semi import SemiJoin
 from watersmeet.kernel.sites.bucket import SiteBucket
 from watersmeet.kernel.sites.node import Node
 from watersmeet.kernel.slicing import Slicing
@@ -49,12 +53,14 @@ class OperatorBuckets:
         operator: One of its operators.
         layout: The columns of that operator.
         key_types: Per input the types of its key, where keys are counted.
+        schemas: Per input the columns that are stored.
     """
 
     plan: Plan
     operator: Operator
     layout: OperatorLayout
     key_types: tuple[tuple[pa.DataType, ...], ...] = ()
+    schemas: tuple[pa.Schema, ...] = ()
 
     @property
     def kind(self) -> type[Bucket]:
@@ -66,6 +72,8 @@ class OperatorBuckets:
         bucket = kernel_for(self.plan, self.operator, self.layout, new_id)
         join = bucket.inner if not isinstance(bucket, MultiwayJoin) else bucket
         join.key_types = self.key_types
+        if isinstance(bucket, OuterJoin | SemiJoin):
+            bucket.partners.schemas = self.schemas
         if self.operator.sliced:
             join.slicing = self._slicing(number)
         if self.plan.adaptive:

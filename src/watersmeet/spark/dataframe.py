@@ -139,6 +139,7 @@ def result_schema(query: JoinQuery) -> StructType:
 def result_columns_of(query: JoinQuery) -> list[Column]:
     """What the user sees of results that have one struct per stream."""
     if query.outputs is None:
-        return [F.col(name) for name in (*query.names, RESULT_TIME)]
+        there = [name for name, kept in zip(query.names, query.kept, strict=True) if kept]
+        return [F.col(name) for name in (*there, RESULT_TIME)]
     columns = [(F.expr(output.text), output.name) for output in query.outputs]
     return [column if name is None else column.alias(name) for column, name in columns]

@@ -18,15 +18,28 @@ from pyspark.sql.types import DataType, StructType
 
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.identity import identity
-from watersmeet.plan.layout import InputLayout, OperatorLayout, Ref, layouts, value_ref
+from watersmeet.plan.layout import InputLayout, OperatorLayout, Ref, layouts, presence, value_ref
 from watersmeet.plan.plan import operators
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.function import Function
+from watersmeet.query.kind import OUTER
 from watersmeet.spark.buckets import OperatorBuckets, ProgressiveBuckets
-from watersmeet.spark.host.task import Aligned, InputTask, NextOperator, ResultField, ResultRows, Task
+from watersmeet.spark.host.task import (
+    CLOSINGS,
+    Aligned,
+    InputTask,
+    NextOperator,
+    ResultField,
+    ResultRows,
+    ResultStruct,
+    Task,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+# Stands for the closings of results among their columns.
+_CLOSING = Ref(-1, "")
 
 
 def prepared_sources(plan: Plan) -> list[DataFrame]:
@@ -99,7 +112,11 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]
         alone = not any(isinstance(part, Source) for part in operator.inputs)
         for number, part in enumerate(operator.inputs):
             if isinstance(part, Operator):
-                links[part] = NextOperator(number, inputs[number], _positions(found[part]), heartbeat=alone)
+                positions = _positions(found[part])
+                if brings_closings(part):
+                    stored = len(found[operator].inputs[number].stored)
+                    positions = (*positions[:stored], CLOSINGS, *positions[stored:])
+                links[part] = NextOperator(number, inputs[number], positions, heartbeat=alone)
         tasks[operator] = Task(
             identity=json.dumps(identity(plan, operator, found[operator])),
             maker=_maker(bare, operator, found[operator], inputs),
@@ -110,6 +127,11 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]
             memory=plan.bounded,
         )
     return tasks
+
+
+def brings_closings(part: Source | Operator) -> bool:
+    """Whether rows of an input say when they close (`kernel.closing`), because they may lack others."""
+    return isinstance(part, Operator) and part.kind == OUTER
 
 
 def without_sources(query: JoinQuery) -> JoinQuery:
@@ -130,7 +152,7 @@ def _maker(
         return ProgressiveBuckets(plan, layout, tuple(spec.kept for spec in inputs))
     # Of rows that every bucket gets, keys say nothing about a bucket.
     key_types = tuple(() if spec.replicated else spec.key_types for spec in inputs)
-    return OperatorBuckets(plan, operator, layout, key_types)
+    return OperatorBuckets(plan, operator, layout, key_types, tuple(spec.kept for spec in inputs))
 
 
 def _leaving(layout: OperatorLayout) -> dict[Ref, tuple[int, int]]:
@@ -171,11 +193,12 @@ def result_rows(
         refs: The columns that are kept.
     """
     structs = []
+    tell = {ref.stream: places[ref] for ref in presence(query)}
     for number, stream in enumerate(query.streams):
         kept = [ref for ref in refs if ref.stream == number]
         if kept:
             fields = tuple(ResultField(ref.column, types[ref], *places[ref]) for ref in kept)
-            structs.append((stream.name, fields))
+            structs.append(ResultStruct(stream.name, fields, tell.get(number)))
     return ResultRows(tuple(structs))
 
 
@@ -192,6 +215,7 @@ def _input_task(
         ]
     )
     key_types = tuple(to_arrow_type(types[ref], timezone="UTC") for ref in layout.key)
+    unkeyed = unkeyed_input(plan, operator, number)
     if isinstance(part, Source):
         columns = source_columns(plan, part.stream)
         stream = plan.query.streams[part.stream]
@@ -207,9 +231,14 @@ def _input_task(
             stream=part.stream,
             lateness=stream.lateness_us,
             row_times=times_input(plan, operator, part.stream),
+            unkeyed=unkeyed,
             key_types=key_types,
         )
     columns = tuple(dict.fromkeys([*layout.stored, *layout.key]))
+    if brings_closings(part):
+        kept = kept.append(pa.field("__closing", pa.int64()))
+        stored = len(layout.stored)
+        columns = (*columns[:stored], _CLOSING, *columns[stored:])
     return InputTask(
         name=plan.input_name(part),
         kept=kept,
@@ -218,6 +247,7 @@ def _input_task(
         end=len(columns) + 1,
         replicated=replicated,
         aligned=aligned,
+        unkeyed=unkeyed,
         key_types=key_types,
     )
 
@@ -239,12 +269,19 @@ def times_input(plan: Plan, operator: Operator, stream: int) -> int | None:
     return len(operator.inputs) + counted.index(stream) if stream in counted else None
 
 
+def unkeyed_input(plan: Plan, operator: Operator, number: int) -> int | None:
+    """As which input rows of another come that have no key; None where such rows are dropped."""
+    if number not in operator.preserved or not operator.key:
+        return None
+    return len(operator.inputs) + len(plan.counted_whole(operator)) + operator.preserved.index(number)
+
+
 def _required(plan: Plan, stream: int) -> list[Ref]:
     """Without a value that has to equal another, a row can never be in a result."""
     return [
         value_ref(plan.query, number, Source(stream))
         for number, attribute in enumerate(plan.query.attributes)
-        if stream in attribute.streams
+        if stream in attribute.streams and plan.query.must_have(stream, attribute)
     ]
 
 

@@ -13,18 +13,20 @@ from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.plan.sites.columns import ready_conditions
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import describe_duration
+from watersmeet.query.kind import ANTI, FULL, OUTER, SEMI
 from watersmeet.query.number_band import number_band
 from watersmeet.query.predicate import Condition
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """A stream of the query."""
+    """A stream of the query; `part` is what becomes of it without partners, if anything does."""
 
     name: str
     alive: str
     lateness: str | None
     only: tuple[str, ...]
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class InputFacts:
 
 @dataclass(frozen=True, slots=True)
 class OperatorFacts:
-    """One operator."""
+    """One operator; `adds` are the optional inputs that results go on without."""
 
     number: int
     key: str
@@ -67,6 +69,7 @@ class OperatorFacts:
     paths: tuple[PathFacts, ...]
     choice: Choice | None
     measured: MeasuredOperator | None
+    adds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,7 @@ class MemoryFacts:
 class Explanation:
     """A whole plan."""
 
+    kind: str
     streams: tuple[StreamFacts, ...]
     by_windows: tuple[str, ...]
     afterwards: tuple[tuple[str, str], ...]
@@ -129,6 +133,7 @@ def explanation(
     query, tree, laid_out = plan.query, operators(plan.root), layouts(plan)
     chosen = {choice.about: choice for choice in plan.choices}
     return Explanation(
+        kind=query.kind,
         streams=stream_facts(query),
         by_windows=query.by_windows,
         afterwards=tuple((rest.text, rest.reason) for rest in query.afterwards),
@@ -140,6 +145,7 @@ def explanation(
                 paths=_paths(query, tree, operator, forecast),
                 choice=chosen.get(f"paths of operator {number + 1}"),
                 measured=measured.operators[number] if measured else None,
+                adds=tuple(_name(query, tree, operator.inputs[part]) for part in operator.optional),
             )
             for number, operator in enumerate(tree)
         ),
@@ -181,9 +187,30 @@ def stream_facts(query: JoinQuery) -> tuple[StreamFacts, ...]:
             # Where nothing expires, nothing is late.
             None if stream.window.endless else describe_duration(stream.lateness),
             tuple(f.text for f in query.filters if f.stream == number),
+            _part(query, number),
         )
         for number, (stream, reach) in enumerate(zip(query.streams, query.reaches, strict=True))
     )
+
+
+def _part(query: JoinQuery, number: int) -> str:
+    """What becomes of rows of a stream without partners, in words."""
+    lives = [query.reaches[s] for s in query.preserved]
+    known = [life for life in lives if life is not None]
+    longer = describe_duration(timedelta(microseconds=min(known))) if known else ""
+    if query.kind == OUTER and query.streams[number].optional:
+        return f"optional, kept {longer} longer for results that close later"
+    if query.kind == OUTER:
+        return "comes out with nulls if there are no partners" if len(known) == 1 else "required"
+    if query.kind == FULL:
+        return "comes out with nulls if there are no partners"
+    if query.kind == ANTI:
+        return "comes out if there are no partners" if number == 0 else f"kept {longer} longer"
+    if query.kind == SEMI:
+        own = query.reaches[0]
+        kept = "" if own is None else describe_duration(timedelta(microseconds=own))
+        return "comes out once, with its first partners" if number == 0 else f"kept {kept} longer"
+    return ""
 
 
 def _inputs(

@@ -16,6 +16,7 @@ from watersmeet.plan.explain.facts import (
 from watersmeet.plan.explain.measured import deployed_lines, measured_lines
 from watersmeet.plan.explain.numbers import bytes_of, figure, number, seconds, size
 from watersmeet.plan.forecast import Forecast
+from watersmeet.query.kind import ANTI, FULL, INNER, OUTER, SEMI
 
 # From here on a reader should know that few rows make many.
 _MANY_RESULTS = 10
@@ -74,18 +75,19 @@ def _lines(facts: Explanation) -> Iterator[str]:
 
 
 def _title(facts: Explanation) -> str:
-    streams = len(facts.streams)
+    what = f"{'' if facts.kind == INNER else facts.kind + ' '}join of {len(facts.streams)} streams"
     if len(facts.operators) > 1:
-        return f"join of {streams} streams in {len(facts.operators)} operators"
+        return f"{what} in {len(facts.operators)} operators"
     key = facts.operators[0].key
-    return f"join of {streams} streams on {key}" if key else f"join of {streams} streams without a key"
+    return f"{what} on {key}" if key else f"{what} without a key"
 
 
 def _streams(facts: Explanation) -> Iterator[str]:
     width = max(len(stream.name) for stream in facts.streams)
     for stream in facts.streams:
         late = "" if stream.lateness is None else f", up to {stream.lateness} late"
-        yield f"  {stream.name:<{width}}  {stream.alive}{late}"
+        part = f", {stream.part}" if stream.part else ""
+        yield f"  {stream.name:<{width}}  {stream.alive}{late}{part}"
 
 
 def _operator(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
@@ -100,11 +102,29 @@ def _operator(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
         yield f"  order {operator.choice.by}: {operator.choice.why}, {cost}"
     if operator.choice is not None and operator.choice.skipped:
         yield f"  not searched: {operator.choice.skipped}"
+    yield from _closing(facts, operator)
     yield f"state of operator {operator.number}" if several else "state"
     for part in operator.inputs:
         stores = ", ".join(part.stores) or "nothing but key and time"
         spread = f", {part.spread}" if part.spread else ""
         yield f"  {part.name:<{width}}  stores {stores}{spread}{_state(part)}"
+
+
+def _closing(facts: Explanation, operator: OperatorFacts) -> Iterator[str]:
+    """What is done for rows without partners."""
+    if facts.kind == OUTER and operator.adds:
+        yield "when the watermark passes the end of required rows"
+        yield f"  they look once more for {', then '.join(operator.adds)}; what lacks one leaves with nulls"
+    last = operator is facts.operators[-1]
+    if facts.kind == FULL and last:
+        yield "when the watermark passes the end of a row"
+        yield "  it looks once more for partners, and leaves with nulls if it has none"
+    if facts.kind == ANTI and last:
+        yield "when the watermark passes the end of a row"
+        yield f"  rows of {facts.streams[0].name} look for partners, and leave if they have none"
+    if facts.kind == SEMI and last:
+        yield "when the watermark has passed rows"
+        yield f"  rows of {facts.streams[0].name} leave at the first moment at which they have partners"
 
 
 def _path(path: PathFacts) -> str:

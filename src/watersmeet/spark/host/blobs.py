@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.run import Rows
-from watersmeet.spark.host.task import Aligned, InputTask
+from watersmeet.spark.host.task import Aligned, InputTask, without_key
 
 _PACKED = ("label", "input", "blob")
 PACKED_SCHEMA = "label int, input int, blob binary"
@@ -50,7 +52,15 @@ class PackedRows:
             self.add(label, number, None)
 
     def add_rows(self, labels: list[int], number: int, batch: pa.RecordBatch, spec: InputTask) -> None:
-        """Rows of an input, each to the bucket of its key, or to all of them."""
+        """Rows of an input, each to the bucket of its key, or to all of them.
+
+        Rows without a key are an input of their own, where they are kept.
+        """
+        if spec.unkeyed is not None and (lacking := _lacks_key(batch, spec)) is not None:
+            self.add_rows(labels, spec.unkeyed, batch.filter(lacking), without_key(spec))
+            batch = batch.filter(pc.invert(lacking))
+            if not batch.num_rows:
+                return
         for bucket, blob in _split(batch, spec, len(labels)):
             self.add(labels[bucket], number, blob)
 
@@ -63,6 +73,12 @@ class PackedRows:
         ]
         self.__init__()  # type: ignore[misc]
         return pa.record_batch(columns, list(_PACKED))
+
+
+def _lacks_key(batch: pa.RecordBatch, spec: InputTask) -> pa.Array | None:
+    """Which rows have a null in their key; None if none has."""
+    columns = [batch.column(position) for position in spec.key if batch.column(position).null_count]
+    return reduce(pc.or_, [column.is_null() for column in columns]) if columns else None
 
 
 def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tuple[int, Any]]:

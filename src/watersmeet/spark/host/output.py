@@ -15,7 +15,7 @@ from watersmeet.kernel.results import Results
 from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.host.blobs import PackedRows
 from watersmeet.spark.host.metrics import METRICS_COLUMN, metric_names
-from watersmeet.spark.host.task import NextOperator, ResultRows, Task
+from watersmeet.spark.host.task import CLOSINGS, NextOperator, ResultRows, ResultStruct, Task
 from watersmeet.spark.mail.mailbox import Address
 
 # Results are returned in frames of about this size where they come in smaller blocks: a frame costs some
@@ -62,8 +62,8 @@ class UserRows:
     def __init__(self, task: Task, rows: ResultRows) -> None:
         """Work out the schema once."""
         self._structs = {
-            name: (fields, pa.struct([(field.name, field.type) for field in fields]))
-            for name, fields in rows.structs
+            one.name: (one, pa.struct([(field.name, field.type) for field in one.fields]))
+            for one in rows.structs
         }
         self._metric_names = metric_names(len(task.inputs), len(task.functions))
         self._has_mail = task.kind.sends_messages
@@ -73,9 +73,11 @@ class UserRows:
         """A block of results."""
         structs = [
             pa.StructArray.from_arrays(
-                [block.columns[field.part][field.position] for field in fields], fields=list(kind)
+                [block.columns[field.part][field.position] for field in one.fields],
+                fields=list(kind),
+                mask=_missing(block, one),
             )
-            for fields, kind in self._structs.values()
+            for one, kind in self._structs.values()
         ]
         return self._rows(structs, pa.array(block.times).cast(_TIME))
 
@@ -125,7 +127,10 @@ class LinkedRows:
 
     def results(self, block: Results) -> pa.RecordBatch:
         """A block of results: the columns the operator above needs, then time and end."""
-        columns = [block.columns[part][position] for part, position in self._above.columns]
+        columns = [
+            pa.array(block.closings) if (part, position) == CLOSINGS else block.columns[part][position]
+            for part, position in self._above.columns
+        ]
         spec = self._above.spec
         names = [*spec.kept.names, *(f"__{i}" for i in range(len(columns) + 2 - len(spec.kept)))]
         batch = pa.record_batch([*columns, pa.array(block.times), pa.array(block.ends)], names)
@@ -156,6 +161,14 @@ class LinkedRows:
     def _with_metrics(self) -> pa.RecordBatch:
         batch = self._packed.take()
         return batch.append_column(METRICS_COLUMN, pa.nulls(batch.num_rows, _METRICS))
+
+
+def _missing(block: Results, one: ResultStruct) -> pa.Array | None:
+    """In which results the row of a stream is not there; None if it is in all."""
+    if one.presence is None:
+        return None
+    part, position = one.presence
+    return block.columns[part][position].is_null()
 
 
 def _report(values: Metrics, names: list[str]) -> pa.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -46,6 +46,7 @@ class InputTask:
         stream: Which stream of the query it is; None for results of another operator.
         lateness: How late its rows may be, microseconds.
         row_times: As which input all buckets get its times; None where they do not count them.
+        unkeyed: As which input rows come that have no key and are kept nevertheless; None drops them.
         key_types: The types of the key columns.
     """
 
@@ -62,7 +63,13 @@ class InputTask:
     stream: int | None = None
     lateness: int = 0
     row_times: int | None = None
+    unkeyed: int | None = None
     key_types: tuple[pa.DataType, ...] = ()
+
+
+def without_key(spec: InputTask) -> InputTask:
+    """How rows of an input lie that have no key: any bucket takes them."""
+    return replace(spec, key=(), key_types=(), unkeyed=None, replicated=False, aligned=None)
 
 
 # The times of a whole stream, which every bucket gets as one more input; packed alone, a second column says
@@ -81,10 +88,26 @@ class ResultField:
 
 
 @dataclass(frozen=True)
-class ResultRows:
-    """Results for the user: structs by name, and the result time."""
+class ResultStruct:
+    """The row of a stream in a result: its name, its fields, and where blocks tell whether it is there.
 
-    structs: tuple[tuple[str, tuple[ResultField, ...]], ...]
+    `presence` is the part and the position of a column that is null where it is not; None if it always is.
+    """
+
+    name: str
+    fields: tuple[ResultField, ...]
+    presence: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class ResultRows:
+    """Results for the user: a struct per stream, and the result time."""
+
+    structs: tuple[ResultStruct, ...]
+
+
+# Stands for the closings of a block among the places of its columns.
+CLOSINGS = (-1, 0)
 
 
 @dataclass(frozen=True)
@@ -137,8 +160,11 @@ class Task:
         return self.maker.kind
 
     def spec(self, number: int) -> InputTask:
-        """How the rows of an input lie in a batch; row times follow the inputs."""
-        return self.inputs[number] if number < len(self.inputs) else ROW_TIMES
+        """How the rows of an input lie in a batch; row times follow the inputs, then rows without a key."""
+        if number < len(self.inputs):
+            return self.inputs[number]
+        keyed = next((spec for spec in self.inputs if spec.unkeyed == number), None)
+        return ROW_TIMES if keyed is None else without_key(keyed)
 
     def labels_of(self, spec: InputTask) -> list[int]:
         """The groups that get the rows of an input."""

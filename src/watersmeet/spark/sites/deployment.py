@@ -79,9 +79,9 @@ class Deployment:
         """Say that the streams of these sites have ended, and wait until all results are out.
 
         What the sources have now is read first: until they offer nothing new. A source that holds rows back
-        for a while, such as Kafka with minOffsetsPerTrigger, has to have given them out. Should that fail, or take too long, then nothing has ended:
-        call it again, if need be after another start with the same checkpoint. With sites in other
-        applications this waits for those too.
+        for a while, such as Kafka with minOffsetsPerTrigger, has to have given them out. Should reading fail,
+        or take too long, then nothing has ended: call it again, if need be after another start with the same
+        checkpoint. With sites in other applications this waits for those too.
 
         Args:
             timeout: When to give up, as in ``"5 minutes"`` or in seconds; None waits as long as it takes.

@@ -1,0 +1,246 @@
+"""Histories of joins in which rows come out without partners: queries, rows, batches and watermarks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from harness.graphs import SECOND, in_batches, window_of
+from harness.tree import Tree
+from oracles import kinds, reference
+from oracles.graph import Event
+from oracles.kinds import Kind, Result, Test
+from oracles.reference import Slots, assert_same_rows
+from watersmeet.kernel.bucket import END_OF_TIME
+from watersmeet.optimize.choose import choose_plan
+from watersmeet.plan import Plan
+from watersmeet.query import Column, JoinQuery, Stream
+from watersmeet.query.join import join_query
+from watersmeet.query.predicate import ColumnsOnly
+
+KINDS = ("outer", "full", "semi", "anti")
+# Rows per stream, so that loops over every combination stay fast.
+_ROWS = {2: 16, 3: 10, 4: 6, 5: 5}
+_COLUMNS = (("ts", "timestamp"), *((name, "bigint") for name in ("x", "y", "z", "v", "value")))
+
+
+@dataclass(frozen=True)
+class History:
+    """A query, what arrives in which batch, and under which watermark (seconds; None before the first)."""
+
+    kind: Kind
+    batches: list[list[list[Event]]]
+    watermarks: list[int | None]
+    stored: bool = False
+
+    def rows(self) -> list[list[Event]]:
+        """What is not late."""
+        return reference.on_time(self.batches, self.watermarks)[0]  # type: ignore[return-value, arg-type]
+
+    def expected(self) -> list[Result]:
+        """What must have come out by the last watermark: at once, or when it was reached."""
+        return in_time(self.kind, kinds.join(self.kind, self.rows()), self.watermarks[-1])
+
+    def by_duck(self) -> list[Result]:
+        return in_time(self.kind, kinds.duck_join(self.kind, self.rows()), self.watermarks[-1])
+
+    def query(self) -> JoinQuery:
+        streams = [
+            Stream(
+                f"s{s}",
+                tuple(Column(*column) for column in _COLUMNS),
+                "ts",
+                window_of(window),
+                optional=self.kind.name == "outer" and s in self.kind.optional,
+            )
+            for s, window in enumerate(self.kind.windows)
+        ]
+        how = "inner" if self.kind.name == "outer" else self.kind.name
+        shown = ["s0.value"] if how in ("semi", "anti") else [f"{stream.name}.value" for stream in streams]
+        on = [test.text for test, _ in self.kind.conditions]
+        return join_query(streams, on, shown, how, ColumnsOnly(), cross=True)
+
+    def plan(self, buckets: int = 3) -> Plan:
+        query = self.query()
+        keyless = query.kind == "full" and not query.attributes
+        return choose_plan(query, buckets=1 if keyless else buckets)
+
+    def run(self, plan: Plan | None = None) -> list[Result]:
+        """What the product gives back."""
+        tree = Tree(plan or self.plan(), stored=self.stored)
+        # A slot ends a microsecond before the next: there a watermark stands for its whole second.
+        more = SECOND - 1 if any(isinstance(window, Slots) for window in self.kind.windows) else 0
+        for batch, watermark in zip(self.batches, self.watermarks, strict=True):
+            tree.batch(batch, None if watermark is None else watermark * SECOND + more)
+        return tree.results
+
+    def problem(self) -> str | None:
+        """What is wrong with what the product gives back; None if nothing is."""
+        try:
+            assert_same_rows(self.run(), self.expected())
+        except AssertionError as error:
+            return str(error)
+        return None
+
+    def plain(self) -> tuple[list[Result], list[Result]]:
+        """What comes of all rows at once, as of plain DataFrames, and what must: nothing is late there."""
+        rows = [[row for batch in self.batches for row in batch[s]] for s in range(len(self.kind.windows))]
+        tree = Tree(self.plan())
+        tree.batch(rows, until=END_OF_TIME)
+        return tree.results, kinds.join(self.kind, rows)
+
+    def __str__(self) -> str:
+        """As a test to paste."""
+        conditions = ", ".join(f"({test.text!r}, owner {owner})" for test, owner in self.kind.conditions)
+        lines = [f"{self.kind.name} windows={self.kind.windows} optional={self.kind.optional} {conditions}"]
+        for batch, watermark in zip(self.batches, self.watermarks, strict=True):
+            lines.append(f"  watermark {watermark}")
+            lines += [f"    s{s}: {[tuple(row) for row in rows]}" for s, rows in enumerate(batch) if rows]
+        return "\n".join(lines)
+
+
+def in_time(kind: Kind, results: Sequence[Result], watermark: int | None) -> list[Result]:
+    """Results that have left: complete ones at once, others when the watermark has reached their time."""
+    waits = kind.name in ("semi", "anti")
+    return [
+        result
+        for result in results
+        if not (waits or None in result) or (watermark is not None and result[-1] <= watermark)
+    ]
+
+
+def random_history(random: Random, name: str, streams: int | None = None) -> History:
+    """A history of a kind of join."""
+    count = streams or (2 if name == "full" else random.choice([2, 2, 3, 3, 4]))
+    windows: list[int | Slots] = [random.choice([0, 2, 5, 9]) for _ in range(count)]
+    windows = [max(w, 1) for w in windows]
+    if random.random() < 0.3:
+        windows = [Slots(random.choice([2, 5, 8])) if random.random() < 0.7 else w for w in windows]
+    optional: tuple[int, ...] = ()
+    if name == "outer":
+        required = random.sample(range(count), random.choice([1, 1, count - 1]))
+        optional = tuple(s for s in range(count) if s not in required)
+    kind = Kind(name, tuple(windows), optional, ())
+    kind = kind._replace(conditions=tuple(_random_conditions(random, kind)))
+    rows = [_random_rows(random, s, _ROWS[count]) for s in range(count)]
+    batches = in_batches(random, rows, random.randint(1, 6), random.choice([0, 4, 30]))
+    batches += [[[] for _ in range(count)] for _ in range(random.choice([1, 2]))]
+    return History(kind, batches, _random_watermarks(random, batches), random.random() < 0.4)
+
+
+def _random_rows(random: Random, stream: int, count: int) -> list[Event]:
+    def value() -> int | None:
+        return None if random.random() < 0.1 else random.randrange(3)
+
+    rows = [
+        Event(random.randrange(14), value(), value(), value(), random.randrange(4), 1000 * stream + n)
+        for n in range(random.randrange(count + 1))
+    ]
+    if rows and random.random() < 0.3:
+        rows.append(rows[0])
+    return rows or [Event(5, 1, 1, 1, 1, 1000 * stream)]
+
+
+def _random_watermarks(random: Random, batches: list[list[list[Event]]]) -> list[int | None]:
+    """Any that never fall; some make rows late."""
+    found: list[int | None] = []
+    reached: int | None = None
+    for number in range(len(batches)):
+        if random.random() < 0.75:
+            to_come = [row.ts for batch in batches[number:] for rows in batch for row in rows]
+            most = min(to_come, default=30) - (1 if random.random() < 0.8 else -3)
+            reached = max(reached if reached is not None else -1, random.randint(-1, max(-1, most)))
+        found.append(reached)
+    # The last one sees to it that most of what lacks partners has left.
+    last = random.choice([30, 12, 8])
+    return [*found[:-1], max(last, found[-1] if found[-1] is not None else -1)]
+
+
+def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | None]]:
+    """Conditions that connect every stream with an earlier one, and some more."""
+    count = len(kind.windows)
+    order = sorted(range(count), key=lambda s: s in kind.optional)
+    shared = random.random() < 0.4
+    found: list[tuple[Test, int | None]] = []
+    for place, s in enumerate(order[1:], 1):
+        before = order[:place]
+        if shared:
+            before = [o for o in before if o not in kind.optional] or before
+        other = random.choice(before)
+        test = _equality("x", other, "x", s) if shared else _random_test(random, other, s)
+        found.append((test, _owner(kind, order, test)))
+        if random.random() < 0.25:
+            test = _random_test(random, random.choice(order[:place]), s)
+            found.append((test, _owner(kind, order, test)))
+        if random.random() < 0.15:
+            found.append((_above(s, random.choice([0, 1])), None))
+            found[-1] = (found[-1][0], _owner(kind, order, found[-1][0]))
+    unique = {test.text: (test, owner) for test, owner in found}
+    return [one for one in unique.values() if not (one[1] is None and len(one[0].streams) == 1 and count > 2)]
+
+
+def _owner(kind: Kind, order: Sequence[int], test: Test) -> int | None:
+    if kind.name != "outer":
+        return None
+    last = max(test.streams, key=order.index)
+    if last in kind.optional:
+        return last
+    return kind.optional[0] if len(test.streams) == 1 and len(kind.optional) == 1 else None
+
+
+def _random_test(random: Random, i: int, j: int) -> Test:
+    columns = ("x", "y", "z")
+    kind = random.random()
+    if kind < 0.7:
+        return _equality(random.choice(columns), i, random.choice(columns), j)
+    if kind < 0.85:
+        most = random.choice([0, 1])
+        return Test(f"abs(s{i}.v - s{j}.v) <= {most}", (i, j), lambda a, b: _near(a, b, most))
+    return Test(f"s{i}.ts <= s{j}.ts", (i, j), lambda a, b: a.ts <= b.ts)
+
+
+def _equality(left: str, i: int, right: str, j: int) -> Test:
+    def same(a: Event, b: Event) -> bool | None:
+        values = getattr(a, left), getattr(b, right)
+        return None if None in values else values[0] == values[1]
+
+    return Test(f"s{i}.{left} = s{j}.{right}", (i, j), same)
+
+
+def _above(stream: int, least: int) -> Test:
+    return Test(f"s{stream}.y > {least}", (stream,), lambda a: None if a.y is None else a.y > least)
+
+
+def _near(a: Event, b: Event, most: int) -> bool | None:
+    return None if a.v is None or b.v is None else abs(a.v - b.v) <= most
+
+
+def smaller(history: History) -> list[History]:
+    """Histories with a little less, for shrinking one that fails."""
+    found = []
+    for b, batch in enumerate(history.batches):
+        if len(history.batches) > 1 and not any(batch):
+            rest = history.batches[:b] + history.batches[b + 1 :]
+            marks = history.watermarks[:b] + history.watermarks[b + 1 :]
+            found.append(replace(history, batches=rest, watermarks=marks))
+        for s, rows in enumerate(batch):
+            for n in range(len(rows)):
+                less = [*batch[:s], rows[:n] + rows[n + 1 :], *batch[s + 1 :]]
+                found.append(
+                    replace(history, batches=[*history.batches[:b], less, *history.batches[b + 1 :]])
+                )
+    for c in range(len(history.kind.conditions)):
+        fewer = history.kind.conditions[:c] + history.kind.conditions[c + 1 :]
+        found.append(replace(history, kind=history.kind._replace(conditions=fewer)))
+    return found
+
+
+def shrunk(history: History, fails: Any) -> History:
+    """The smallest history found that still fails."""
+    while True:
+        for candidate in smaller(history):
+            if fails(candidate):
+                history = candidate
+                break
+        else:
+            return history
