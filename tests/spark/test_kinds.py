@@ -1,8 +1,8 @@
 """Outer, full, semi and anti joins against two oracles: many random histories through whole plans.
 
-Would catch: a row that comes out twice, or never, or too early; a null that should be a partner; a partner that
-was dropped too soon; a tie at the end of an interval; rows without a key that are lost; results that depend on
-batch boundaries; state that does not survive; a plain join that differs from a stream.
+Would catch: a row that comes out twice, or never, or too early; a null that should be a partner; a partner
+that was dropped too soon; a tie at the end of an interval; rows without a key that are lost; results that
+depend on batch boundaries; state that does not survive; a plain join that differs from a stream.
 """
 
 import os

@@ -15,11 +15,12 @@ from watersmeet.kernel.run import Rows, Run, build_run, keys_of_rows
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The rows of one input: `rows[i]` of `runs[owners[i]]`."""
+    """The rows of one input: `rows[i]` of `runs[owners[i]]`; `names` are those of stored runs."""
 
     runs: Sequence[Run]
     owners: Any
     rows: Any
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Combinations:
     def take(self, numbers: Any) -> Combinations:
         """Some of the combinations: by number, by mask or as a slice."""
         places = {
-            part: Places(place.runs, place.owners[numbers], place.rows[numbers])
+            part: Places(place.runs, place.owners[numbers], place.rows[numbers], place.names)
             for part, place in self.places.items()
         }
         carried = tuple(values[numbers] for values in self.carried)

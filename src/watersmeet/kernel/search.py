@@ -212,9 +212,10 @@ class Search:
             first, last = reach.first_run[level], reach.first_run[level + 1]
             place = found[:, level + 1]
             owners = (place >> ROW_BITS) - first
-            places[part] = Places(reach.runs[first:last], owners, place & _ROW_MASK)
+            names = reach.names[first:last]
+            places[part] = Places(reach.runs[first:last], owners, place & _ROW_MASK, names)
             if self.open_limit is not None:
-                self.open_limit.count(reach.names[first:last], owners)
+                self.open_limit.count(names, owners)
         # Copies, because the next combinations are written over these.
         return Combinations(places, found[:, -2].copy(), found[:, -1].copy(), carried)
 

@@ -114,7 +114,7 @@ class SemiJoin(AroundJoin):
             yield from self.partners.rows(0, older, _times, _NEVER, after)
             return
         inputs = range(len(self.windows))
-        met: dict[int, tuple[Run, list[Any]]] = {}
+        met: dict[str, tuple[Run, list[Any]]] = {}
         for part in inputs[1:]:
             rest = [other for other in inputs if other != part]
             for heads in self.partners.rows(part, self._runs(part, after, until), _times, after, until):
@@ -131,12 +131,12 @@ class SemiJoin(AroundJoin):
         return [one for one in self.windows[part].runs if one.end > after and one.earliest <= until]
 
 
-def _note(met: dict[int, tuple[Run, list[Any]]], place: Places) -> None:
-    """Remember rows by their runs."""
-    for number, run in enumerate(place.runs):
+def _note(met: dict[str, tuple[Run, list[Any]]], place: Places) -> None:
+    """Remember rows by their runs, which may be opened anew each time."""
+    for number, (name, run) in enumerate(zip(place.names, place.runs, strict=True)):
         rows = place.rows[place.owners == number]
         if len(rows):
-            met.setdefault(id(run), (run, []))[1].append(rows)
+            met.setdefault(name, (run, []))[1].append(rows)
 
 
 def _times(run: Run) -> Any:
