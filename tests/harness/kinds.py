@@ -167,7 +167,7 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
         if shared:
             before = [o for o in before if o not in kind.optional] or before
         other = random.choice(before)
-        test = _equality("x", other, "x", s) if shared else _random_test(random, other, s)
+        test = equality("x", other, "x", s) if shared else _random_test(random, other, s)
         found.append((test, _owner(kind, order, test)))
         if random.random() < 0.25:
             test = _random_test(random, random.choice(order[:place]), s)
@@ -192,14 +192,14 @@ def _random_test(random: Random, i: int, j: int) -> Test:
     columns = ("x", "y", "z")
     kind = random.random()
     if kind < 0.7:
-        return _equality(random.choice(columns), i, random.choice(columns), j)
+        return equality(random.choice(columns), i, random.choice(columns), j)
     if kind < 0.85:
         most = random.choice([0, 1])
         return Test(f"abs(s{i}.v - s{j}.v) <= {most}", (i, j), lambda a, b: _near(a, b, most))
     return Test(f"s{i}.ts <= s{j}.ts", (i, j), lambda a, b: a.ts <= b.ts)
 
 
-def _equality(left: str, i: int, right: str, j: int) -> Test:
+def equality(left: str, i: int, right: str, j: int) -> Test:
     def same(a: Event, b: Event) -> bool | None:
         values = getattr(a, left), getattr(b, right)
         return None if None in values else values[0] == values[1]

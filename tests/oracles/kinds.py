@@ -7,6 +7,7 @@ interval so far is added and narrows the interval; if there is none, null is, an
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -117,8 +118,7 @@ def _first_alone(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]
 
 def duck_join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
     """The same as SQL: a chain of LEFT JOINs with the overlap as one more condition."""
-    with duckdb.connect() as connection:
-        connection.execute("SET threads = 1")
+    with _database().cursor() as connection:
         for s, rows in enumerate(streams):
             columns = list(zip(*rows, strict=True)) or [[]] * len(Event._fields)
             table = pa.table([pa.array(c, pa.int64()) for c in columns], list(Event._fields))
@@ -127,8 +127,16 @@ def duck_join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
             end = f"ts + {window}"
             if isinstance(window, Slots):
                 end = f"({slot('ts', window.size)} + 1) * {window.size} - 1"
-            connection.execute(f"CREATE VIEW s{s} AS SELECT *, {end} AS e FROM t{s}")  # noqa: S608
+            connection.execute(f"CREATE OR REPLACE TEMP VIEW s{s} AS SELECT *, {end} AS e FROM t{s}")  # noqa: S608
         return connection.execute(_SQL.get(kind.name, _chain)(kind)).fetchall()
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for all histories: opening one takes longer than to answer."""
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
+    return connection
 
 
 def _where(tests: Sequence[Test]) -> str:
