@@ -278,6 +278,7 @@ SPARK = {
         "a.i = b.l",
         "a.i = b.d",
         "a.f = b.d",
+        "a.dec = b.fine",
         "a.t = b.i AND a.b",
         "a.i + 0L = b.l AND a.i <= b.i",
         "lower(a.s) = lower(b.s)",
@@ -348,9 +349,6 @@ REFUSED_BY_SPARK = [
 ]
 # With what is said about it.
 REFUSED_ALTHOUGH_SPARK_TAKES_IT = {
-    # Spark would convert keys; which way is for the user to say.
-    "a.s = b.i": "have different types",
-    "a.dec = b.fine": "have different types",
     # Keys are compared byte by byte.
     "a.s = b.s COLLATE UTF8_LCASE": "cannot be compared",
     # Repeated batches would give other results.

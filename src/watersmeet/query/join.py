@@ -92,7 +92,7 @@ def join_query(
     keys, conditions = _keys_and_conditions(streams, on)
     found = sort_predicates(streams, conditions, types)
     if keys:
-        found.attributes[:0] = shared_key(streams, keys)
+        found.attributes[:0] = shared_key(streams, keys, types)
     if not cross:
         _refuse_cross_product(found)
     apart = _distances(found)

@@ -19,9 +19,8 @@ from watersmeet.errors import InvalidPredicate, InvalidQuery
 from watersmeet.query.attribute import (
     Attribute,
     Classes,
+    End,
     Member,
-    Side,
-    common_type,
     different_types,
     refuse_unusable_key,
 )
@@ -29,6 +28,7 @@ from watersmeet.query.bands import Bound, bounds_of
 from watersmeet.query.compile import compile_tree
 from watersmeet.query.expression import Expression, Field, FunctionCall, NotCompiled, conjuncts, fields
 from watersmeet.query.function import Function
+from watersmeet.query.key_types import widest_number
 from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
@@ -55,6 +55,9 @@ class Types(Protocol):
     def of_key(self, stream: Stream, text: str) -> Column:
         """The type of an expression over one stream."""
 
+    def compared_in(self, left: End, right: End) -> str | None:
+        """The type in which the two ends of an equality are compared; None where they cannot be."""
+
     def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """The readings that do not mean what was written; raises InvalidQuery where that means nothing."""
 
@@ -68,6 +71,10 @@ class ColumnsOnly:
     def of_key(self, stream: Stream, text: str) -> Column:
         """Nobody asks for the type of a column."""
         raise AssertionError(f"{text} is more than a column of {stream.name}")
+
+    def compared_in(self, left: End, right: End) -> str | None:
+        """What is sure about numbers."""
+        return widest_number(left.type, right.type)
 
     def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Trust sqlglot."""
@@ -167,10 +174,10 @@ def _sorted(found: Predicates, conditions: Sequence[str | Function], types: Type
             if len(linked) == 1:
                 _add_filter(found, linked.pop(), conjunct, types)
             elif (pair := _equality(found, conjunct, types)) is not None:
-                equal.join(*pair)
-                found.readings.append(
-                    Reading(conjunct.text, " = ".join(f"({side.text})" for _, side in pair[:2]))
-                )
+                left, right, kind = pair
+                equal.join(left, right, kind)
+                taken_for = f"({left.as_type(kind).text}) = ({right.as_type(kind).text})"
+                found.readings.append(Reading(conjunct.text, taken_for))
                 with suppress(NotCompiled):
                     bounds = bounds_of(_compiled(conjunct, streams, types), streams, conjunct.text)
                     found.bounds += bounds or ()
@@ -265,12 +272,13 @@ def _add_condition(
         found.conditions.append(Condition(conjunct.text, part, linked, bounds))
 
 
-def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side, Side, str] | None:
-    """The two sides of an equality between two streams, made of one type."""
+def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[End, End, str] | None:
+    """The two ends of an equality between two streams, and the type they are compared in."""
     streams, texts = found.streams, sides(conjunct)
     if texts is None or conjunct.text in found.misread:
         return None
-    ends: list[tuple[int, Member, Column]] = []
+    ends: list[End] = []
+    columns: list[Column] = []
     for text in texts:
         tree = read_tree(text)
         if tree is None:
@@ -278,21 +286,19 @@ def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side
         linked = mentioned(tree, streams, text)
         if len({stream for stream, _ in linked}) != 1:
             return None
-        stream, column = linked[0]
+        stream, name = linked[0]
         if is_column(tree):
-            ends.append((stream, Member.of_column(streams[stream], column), streams[stream].column(column)))
+            member, column = Member.of_column(streams[stream], name), streams[stream].column(name)
         else:
-            ends.append((stream, Member(text), types.of_key(streams[stream], text)))
-    if ends[0][0] == ends[1][0]:
+            member, column = Member(text), types.of_key(streams[stream], text)
+        ends.append(End(stream, member, column.type))
+        columns.append(column)
+    left, right = ends
+    if left.stream == right.stream:
         return None
-    for stream, member, kind in ends:
-        refuse_unusable_key(streams[stream], member.text, kind)
-    types_found = [kind.type for _, _, kind in ends]
-    common = common_type(*types_found)
-    if common is None:
-        raise different_types(ends[0][1].text, ends[1][1].text, *types_found)
-    left, right = (
-        (stream, member if kind.type == common else Member(f"CAST({member.text} AS {common})"))
-        for stream, member, kind in ends
-    )
-    return left, right, common
+    for end, column in zip(ends, columns, strict=True):
+        refuse_unusable_key(streams[end.stream], end.member.text, column)
+    kind = types.compared_in(left, right)
+    if kind is None:
+        raise different_types(ends)
+    return left, right, kind

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property, reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.query import Column, Stream
+from watersmeet.query.attribute import End
 from watersmeet.query.spelling import Reading
 from watersmeet.query.stream import RESULT_TIME
 
@@ -26,6 +28,7 @@ class SparkTypes:
     def __init__(self, streams: Sequence[Any]) -> None:
         """Answer for streams that have their DataFrames; others are refused before anything is asked."""
         self._streams = streams
+        self._compared_in: dict[tuple[str, str], str | None] = {}
 
     @property
     def ansi(self) -> bool:
@@ -44,6 +47,33 @@ class SparkTypes:
         source: DataFrame = stream.source.alias(stream.name)
         (field,) = _analysed(text, source.select).fields
         return Column(text, field.dataType.simpleString(), not_a_key(field.dataType))
+
+    def compared_in(self, left: End, right: End) -> str | None:
+        """The type in which Spark compares two ends; None where it does not, or in none that is known.
+
+        Spark does not say it. So types are tried that it could be, until one makes the same of the equality.
+        """
+        if left.type == right.type:
+            return left.type
+        asked = left.type, right.type
+        if asked not in self._compared_in:
+            equal = f"({left.member.text}) = ({right.member.text})"
+            self._compared_in[asked] = next(
+                (
+                    kind
+                    for kind in dict.fromkeys([*self._wider(left, right), *asked, "bigint", "double"])
+                    if self._same([Reading(equal, f"{left.as_type(kind).text} = {right.as_type(kind).text}")])
+                ),
+                None,
+            )
+        return self._compared_in[asked]
+
+    def _wider(self, left: End, right: End) -> list[str]:
+        """The type that can hold the values of both, if there is one: most often they are compared in it."""
+        with suppress(InvalidQuery):
+            either = _analysed(f"coalesce({left.member.text}, {right.member.text})", self._results.select)
+            return [either.fields[0].dataType.simpleString()]
+        return []
 
     def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """The readings that do not mean what was written; raises InvalidQuery where that means nothing."""
