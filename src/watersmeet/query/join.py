@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
+from watersmeet.query.expression import fields
 from watersmeet.query.function import Function
 from watersmeet.query.memory import refuse_unfit_memory
 from watersmeet.query.predicate import (
@@ -19,7 +20,13 @@ from watersmeet.query.predicate import (
     Types,
     sort_predicates,
 )
-from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
+from watersmeet.query.selection import (
+    Output,
+    Selection,
+    kept_columns,
+    refuse_unstorable,
+    select_columns,
+)
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
 from watersmeet.query.window_kind import OwnEnds
@@ -102,10 +109,12 @@ def join_query(
     chosen = select
     if chosen is not None and not isinstance(chosen, Selection):
         chosen = select_columns(streams, chosen)
+    kept = kept_columns(streams, chosen)
+    _refuse_unstorable(found, kept)
     return JoinQuery(
         streams=tuple(streams),
         attributes=tuple(found.attributes),
-        kept=kept_columns(streams, chosen),
+        kept=kept,
         reaches=reaches,
         filters=tuple(found.filters),
         conditions=tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
@@ -177,6 +186,14 @@ def _refuse_cross_product(found: Predicates) -> None:
         f"no condition connects {choices(described)}.",
         "add a condition between them; cross=True asks for every combination.",
     )
+
+
+def _refuse_unstorable(found: Predicates, kept: Sequence[Sequence[str]]) -> None:
+    """Refuse columns of the result, or of conditions between streams, whose values cannot be kept."""
+    returned = [(number, name) for number, names in enumerate(kept) for name in names]
+    left_to_spark = [column for rest in found.afterwards for column in rest.columns]
+    judged = [(f.stream, f.column) for condition in found.conditions for f in fields(condition.expression)]
+    refuse_unstorable(found.streams, [*returned, *left_to_spark, *judged])
 
 
 def _distances(found: Predicates) -> Distances:
