@@ -299,6 +299,8 @@ SPARK = {
         "a.i IN (SELECT 5)",
         "a.i::bigint = b.l",
         "a.i DIV 2 = b.i DIV 3",
+        "nvl(b.i, 0) <> 0 AND a.i % b.i < 0",
+        "nvl(b.t, 0) <> 0 AND a.i / b.t > 3",
     ],
 }
 REFUSED_BY_SPARK = [

@@ -9,7 +9,16 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from watersmeet.query.duration import parse_duration, to_us
-from watersmeet.query.expression import Call, Constant, Expression, Field, NotCompiled, alike, call
+from watersmeet.query.expression import (
+    Call,
+    Constant,
+    Expression,
+    Field,
+    NotCompiled,
+    alike,
+    call,
+    lenient,
+)
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import resolve
 
@@ -35,8 +44,6 @@ OPERATORS: dict[type[exp.Expression], str] = {
     exp.Neg: "negate",
     exp.Abs: "abs",
 }
-# What Spark's ANSI setting changes: overflow and division by zero are errors with it, values without it.
-_ARITHMETIC = ("+", "-", "*", "/", "%", "negate", "abs")
 # Types of columns the kernel computes with; an interval of days and seconds has many spellings.
 _COLUMN_TYPES = (
     "boolean",
@@ -102,9 +109,7 @@ def compile_tree(
         made = call(operator, *[read(part) for part in (node.this, node.args.get("expression")) if part])
         if not fixed_zone and _by_calendar(made):
             raise NotCompiled("arithmetic with days in a time zone whose clocks change")
-        if not ansi and operator in _ARITHMETIC and made.type not in ("timestamp", "interval"):
-            raise NotCompiled("arithmetic while spark.sql.ansi.enabled is false")
-        return made
+        return made if ansi else lenient(made)
 
     return read(tree)
 

@@ -26,7 +26,16 @@ from watersmeet.query.attribute import (
 )
 from watersmeet.query.bands import Bound, bounds_of
 from watersmeet.query.compile import compile_tree
-from watersmeet.query.expression import Expression, Field, FunctionCall, NotCompiled, conjuncts, fields
+from watersmeet.query.expression import (
+    DIVISIONS,
+    Expression,
+    Field,
+    FunctionCall,
+    NotCompiled,
+    conjuncts,
+    fields,
+    may_fail,
+)
 from watersmeet.query.function import Function
 from watersmeet.query.key_types import widest_number
 from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
@@ -125,6 +134,8 @@ class Predicates:
     bounds: list[Bound] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     misread: frozenset[str] = frozenset()
+    # How many conditions were left to Spark before the text that is being read.
+    guards: int = 0
 
     def groups(self) -> Iterable[frozenset[int]]:
         """The sets of streams that some condition connects."""
@@ -168,6 +179,7 @@ def _sorted(found: Predicates, conditions: Sequence[str | Function], types: Type
         if isinstance(text, Function):
             found.conditions.append(_function_condition(streams, text))
             continue
+        found.guards = len(found.afterwards)
         for conjunct in read_conjuncts(text):
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
@@ -256,6 +268,9 @@ def _add_condition(
         if conjunct.text in found.misread:
             raise NotCompiled("sure reading of it")
         whole = _compiled(conjunct, found.streams, types)
+        if len(found.afterwards) > found.guards and may_fail(whole, DIVISIONS):
+            # What is written before it may keep zeros away from it, so it has to be judged before.
+            raise NotCompiled("way to divide after a condition that is left to Spark")
     except NotCompiled as reason:
         found.afterwards.append(Afterwards(conjunct.text, columns, str(reason)))
         return
