@@ -19,6 +19,7 @@ from watersmeet.query.expression import (
     call,
     lenient,
 )
+from watersmeet.query.interval import span_us
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import resolve
 
@@ -103,6 +104,8 @@ def compile_tree(
             return call(function, *[read(part) for part in (node.this, *node.expressions)])
         if isinstance(node, exp.In) and node.expressions:
             return _any(alike("in", read(node.this), *map(read, node.expressions)))
+        if isinstance(node, exp.NullSafeNEQ):
+            return call("not", call("<=>", read(node.this), read(node.expression)))
         operator = OPERATORS.get(type(node))
         if operator is None:
             raise NotCompiled(f"{node.key.upper()}")
@@ -172,12 +175,20 @@ def _fits(value: int, bits: int) -> bool:
 
 
 def _interval(node: exp.Interval) -> Constant:
-    unit = "" if node.unit is None else str(node.unit.this)
-    if node.this is None or isinstance(node.unit, exp.IntervalSpan) or not isinstance(node.this, exp.Literal):
-        raise NotCompiled("an interval from one unit to another")
-    if _TOO_FINE.search(node.this.this):
+    if not isinstance(node.this, exp.Literal):
+        raise NotCompiled("such an interval")
+    value = node.this.this
+    if _TOO_FINE.search(value):
         raise NotCompiled("an interval of less than a microsecond")
     try:
-        return Constant(to_us(parse_duration(f"{node.this.this} {unit}".strip())), "interval")
+        if isinstance(node.unit, exp.IntervalSpan):
+            return Constant(span_us(value, *span_of(node.unit)), "interval")
+        unit = "" if node.unit is None else str(node.unit.this)
+        return Constant(to_us(parse_duration(f"{value} {unit}".strip())), "interval")
     except ValueError as error:
         raise NotCompiled(str(error)) from None
+
+
+def span_of(span: exp.IntervalSpan) -> tuple[str, str]:
+    """The two units of an interval from one to another."""
+    return span.this.name.upper(), span.expression.name.upper()
