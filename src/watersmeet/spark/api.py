@@ -17,6 +17,7 @@ from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
+from watersmeet.query.using import without_using
 from watersmeet.query.window import WindowLike, window_of
 from watersmeet.spark.query import Query
 from watersmeet.spark.types import SparkTypes, column_of
@@ -161,6 +162,7 @@ def sql(
     parts = read_sql(text)
     given = {**(sources or {}), **more}
     streams = [_sql_stream(text, part, given) for part in parts.streams]
+    parts = without_using(parts, streams)
     types = SparkTypes(streams)
     selected = select_items(streams, parts.items)
     for output in () if selected is None else selected.outputs:
