@@ -60,8 +60,8 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """One end of an equality: what a stream brings to it, and the type that has."""
+class Side:
+    """One side of an equality: what a stream brings to it, and the type that has."""
 
     stream: int
     member: Member
@@ -78,47 +78,50 @@ class Classes:
     def __init__(self, streams: int) -> None:
         """Nothing is equal yet."""
         self._streams = streams
-        self._classes: list[tuple[list[End], list[str]]] = []
+        self._classes: list[tuple[list[Side], list[str]]] = []
 
-    def join(self, left: End, right: End, kind: str) -> None:
+    def join(self, left: Side, right: Side, kind: str) -> None:
         """Note an equality, compared in some type."""
-        ends, kinds, rest = [left, right], [kind], []
+        sides, kinds, rest = [left, right], [kind], []
         for members, known in self._classes:
             # Equal in one type is not equal in another: 2^53 and 2^53 + 1 are one double.
             together = left in members or right in members
-            if together and _shared_type([*members, *ends], [*known, *kinds]) is not None:
-                ends, kinds = [*members, *ends], [*known, *kinds]
+            if together and _shared_type([*members, *sides], [*known, *kinds]) is not None:
+                sides, kinds = [*members, *sides], [*known, *kinds]
             else:
                 rest.append((members, known))
-        self._classes = [*rest, (list(dict.fromkeys(ends)), list(dict.fromkeys(kinds)))]
+        self._classes = [*rest, (list(dict.fromkeys(sides)), list(dict.fromkeys(kinds)))]
 
     def classes(self) -> Iterable[tuple[list[list[Member]], str]]:
         """Per class its members by stream, in the type that all of them are compared in, and that type."""
-        for ends, kinds in self._classes:
-            kind = _shared_type(ends, kinds)
+        for sides, kinds in self._classes:
+            kind = _shared_type(sides, kinds)
             assert kind is not None
-            yield [[end.as_type(kind) for end in ends if end.stream == i] for i in range(self._streams)], kind
+            yield (
+                [[side.as_type(kind) for side in sides if side.stream == i] for i in range(self._streams)],
+                kind,
+            )
 
 
-def _shared_type(ends: Sequence[End], kinds: Sequence[str]) -> str | None:
-    """A type in which ends are equal exactly where they are in the types their pairs are compared in."""
+def _shared_type(sides: Sequence[Side], kinds: Sequence[str]) -> str | None:
+    """A type in which sides are equal exactly where they are in the types their pairs are compared in."""
     if len(set(kinds)) == 1:
         return kinds[0]
-    needed = {*kinds, *(end.type for end in ends)}
+    needed = {*kinds, *(side.type for side in sides)}
     return next((kind for kind in kinds if all(keeps_apart(one, kind) for one in needed)), None)
 
 
-def different_types(ends: Sequence[End]) -> InvalidQuery:
+def different_types(sides: Sequence[Side]) -> InvalidQuery:
     """Keys that are never equal, or only after a conversion the user has to choose."""
-    pair = len(ends) == 2
+    pair = len(sides) == 2
     why = (
         "Spark does not compare them" if pair else "Spark does not compare all of them in one of these types"
     )
     instead = "" if pair else ', or compare two at a time: on=["a.id = b.id", "b.id = c.id"]'
-    columns = " and ".join(f'"{end.member.text}"' for end in ends)
+    columns = " and ".join(f'"{side.member.text}"' for side in sides)
     return InvalidQuery(
         f"key columns {columns} have different types",
-        f"{' and '.join(end.type for end in ends)}; {why}.",
+        f"{' and '.join(side.type for side in sides)}; {why}.",
         f"cast them to one type, so that equal keys are equal in every stream{instead}.",
     )
 

@@ -19,8 +19,8 @@ from watersmeet.errors import InvalidPredicate, InvalidQuery
 from watersmeet.query.attribute import (
     Attribute,
     Classes,
-    End,
     Member,
+    Side,
     different_types,
     refuse_unusable_key,
 )
@@ -64,8 +64,8 @@ class Types(Protocol):
     def of_key(self, stream: Stream, text: str) -> Column:
         """The type of an expression over one stream."""
 
-    def compared_in(self, left: End, right: End) -> str | None:
-        """The type in which the two ends of an equality are compared; None where they cannot be."""
+    def compared_in(self, left: Side, right: Side) -> str | None:
+        """The type in which the two sides of an equality are compared; None where they cannot be."""
 
     def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """The readings that do not mean what was written; raises InvalidQuery where that means nothing."""
@@ -81,7 +81,7 @@ class ColumnsOnly:
         """Nobody asks for the type of a column."""
         raise AssertionError(f"{text} is more than a column of {stream.name}")
 
-    def compared_in(self, left: End, right: End) -> str | None:
+    def compared_in(self, left: Side, right: Side) -> str | None:
         """What is sure about numbers."""
         return widest_number(left.type, right.type)
 
@@ -287,12 +287,12 @@ def _add_condition(
         found.conditions.append(Condition(conjunct.text, part, linked, bounds))
 
 
-def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[End, End, str] | None:
-    """The two ends of an equality between two streams, and the type they are compared in."""
+def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side, Side, str] | None:
+    """The two sides of an equality between two streams, and the type they are compared in."""
     streams, texts = found.streams, sides(conjunct)
     if texts is None or conjunct.text in found.misread:
         return None
-    ends: list[End] = []
+    pair: list[Side] = []
     columns: list[Column] = []
     for text in texts:
         tree = read_tree(text)
@@ -306,14 +306,14 @@ def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[End,
             member, column = Member.of_column(streams[stream], name), streams[stream].column(name)
         else:
             member, column = Member(text), types.of_key(streams[stream], text)
-        ends.append(End(stream, member, column.type))
+        pair.append(Side(stream, member, column.type))
         columns.append(column)
-    left, right = ends
+    left, right = pair
     if left.stream == right.stream:
         return None
-    for end, column in zip(ends, columns, strict=True):
-        refuse_unusable_key(streams[end.stream], end.member.text, column)
+    for side, column in zip(pair, columns, strict=True):
+        refuse_unusable_key(streams[side.stream], side.member.text, column)
     kind = types.compared_in(left, right)
     if kind is None:
-        raise different_types(ends)
+        raise different_types(pair)
     return left, right, kind

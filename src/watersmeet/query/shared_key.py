@@ -9,8 +9,8 @@ from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import (
     Attribute,
     Classes,
-    End,
     Member,
+    Side,
     different_types,
     refuse_unusable_key,
 )
@@ -32,20 +32,20 @@ def shared_key(
 
 def _attribute(streams: Sequence[Stream], columns: Sequence[str], types: Types) -> Attribute:
     """The attribute of one column per stream, in the one type in which all are compared."""
-    ends = []
+    sides = []
     for number, (stream, name) in enumerate(zip(streams, columns, strict=True)):
         column = stream.column(name)
         refuse_unusable_key(stream, name, column)
-        ends.append(End(number, Member.of_column(stream, name), column.type))
+        sides.append(Side(number, Member.of_column(stream, name), column.type))
     equal = Classes(len(streams))
-    for left, right in combinations(ends, 2):
+    for left, right in combinations(sides, 2):
         kind = types.compared_in(left, right)
         if kind is None:
             raise different_types([left, right])
         equal.join(left, right, kind)
     (members, kind), *more = equal.classes()
     if more:
-        raise different_types(ends)
+        raise different_types(sides)
     return Attribute(tuple(same[0] for same in members), kind)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.query import Column, Stream
-from watersmeet.query.attribute import End
+from watersmeet.query.attribute import Side
 from watersmeet.query.spelling import Reading
 from watersmeet.query.stream import RESULT_TIME
 
@@ -48,8 +48,8 @@ class SparkTypes:
         (field,) = _analysed(text, source.select).fields
         return column_of(text, field.dataType)
 
-    def compared_in(self, left: End, right: End) -> str | None:
-        """The type in which Spark compares two ends; None where it does not, or in none that is known.
+    def compared_in(self, left: Side, right: Side) -> str | None:
+        """The type in which Spark compares two sides; None where it does not, or in none that is known.
 
         Spark does not say it. So types are tried that it could be, until one makes the same of the equality.
         """
@@ -68,7 +68,7 @@ class SparkTypes:
             )
         return self._compared_in[asked]
 
-    def _wider(self, left: End, right: End) -> list[str]:
+    def _wider(self, left: Side, right: Side) -> list[str]:
         """The type that can hold the values of both, if there is one: most often they are compared in it."""
         with suppress(InvalidQuery):
             either = _analysed(f"coalesce({left.member.text}, {right.member.text})", self._results.select)
