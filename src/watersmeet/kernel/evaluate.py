@@ -75,7 +75,8 @@ def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any
         raise ConditionFailed(
             f"a condition cannot be computed: {error}",
             f"it happened in {expression.function} of {expression.type} values.",
-            "guard the condition against such values, or convert the columns to a wider type.",
+            'write before it what keeps such values away, as in "b.v <> 0 AND a.v / b.v > 1", or convert the '
+            "columns to a wider type.",
         ) from None
 
 
