@@ -48,6 +48,10 @@ KERNEL = {
         *(f"a.{c} != b.{c}" for c in ("d", "s", "day")),
         "a.i <> b.i",
         "a.i IS NOT DISTINCT FROM b.i",
+        "a.i IS DISTINCT FROM b.i",
+        "a.d IS DISTINCT FROM b.d AND a.s IS NOT DISTINCT FROM b.s",
+        "NOT a.f IS DISTINCT FROM b.d",
+        "a.ts + INTERVAL 1 HOUR IS DISTINCT FROM b.ts",
         "a.t < b.h",
         "a.i >= b.l",
         "a.l <= b.d",
@@ -176,6 +180,16 @@ KERNEL = {
         "INTERVAL 1 SECOND + a.ts > b.ts",
         "a.ts > b.ts - a.gap - b.gap",
         "a.ts > b.ts + INTERVAL '1 day'",
+        "a.ts > b.ts + INTERVAL '10' MINUTE",
+        "a.ts > b.ts + INTERVAL 10 MINUTES",
+        "a.ts > b.ts + INTERVAL '1:30' MINUTE TO SECOND",
+        "a.ts - b.ts > INTERVAL '-1:30.5' MINUTE TO SECOND",
+        "a.gap < INTERVAL '1 02:03:04' DAY TO SECOND OR b.b",
+        "a.gap > INTERVAL '-1 02:03:04.000005' DAY TO SECOND OR b.b",
+        "a.gap >= INTERVAL '-26:03:04.00001' HOUR TO SECOND OR b.b",
+        "a.gap <= INTERVAL '0 00:00' DAY TO MINUTE OR b.b",
+        "a.gap < INTERVAL '+1 3' DAY TO HOUR OR b.b",
+        "a.gap < INTERVAL '2:05' HOUR TO MINUTE OR b.b",
     ],
 }
 # Judged by Spark, as written, before the join or after it, or as a key.
@@ -227,7 +241,6 @@ SPARK = {
         "a.s LIKE ANY ('a%', left(b.s, 1))",
         "a.s RLIKE '^[a-z]' OR b.b",
         "(a.s REGEXP '^\\\\p{L}$') = b.b",
-        "a.i IS DISTINCT FROM b.i",
         "a.b IS TRUE OR b.b IS UNKNOWN",
         "a.b IS NOT FALSE AND b.b IS NOT TRUE",
         "a.i::double / 3 > b.i::string::double",
@@ -251,7 +264,6 @@ SPARK = {
         "a.day < b.ts",
         "a.ts > b.ts + INTERVAL 1 MONTH",
         "a.ts > TIMESTAMP'2026-01-01 00:00:00' = b.b",
-        "a.gap < INTERVAL '1 02:03:04' DAY TO SECOND OR b.b",
         "a.ts - b.ts > INTERVAL '0.0000015' SECOND",
         "extract(HOUR FROM a.ts) = extract(HOUR FROM b.ts)",
         "date_trunc('DAY', a.ts) = date_trunc('DAY', b.ts)",
@@ -279,6 +291,7 @@ SPARK = {
         "a.i = b.l",
         "a.i = b.d",
         "a.f = b.d",
+        "a.dec = b.fine",
         "a.t = b.i AND a.b",
         "a.i + 0L = b.l AND a.i <= b.i",
         "lower(a.s) = lower(b.s)",
@@ -299,6 +312,8 @@ SPARK = {
         "a.i IN (SELECT 5)",
         "a.i::bigint = b.l",
         "a.i DIV 2 = b.i DIV 3",
+        "nvl(b.i, 0) <> 0 AND a.i % b.i < 0",
+        "nvl(b.t, 0) <> 0 AND a.i / b.t > 3",
     ],
 }
 REFUSED_BY_SPARK = [
@@ -312,6 +327,8 @@ REFUSED_BY_SPARK = [
     "a.ts > b.ts + INTERVAL 0.5 HOUR",
     "a.ts > b.ts + INTERVAL '0.5' HOUR",
     "a.ts > b.ts + INTERVAL 5 MS",
+    "a.gap < INTERVAL '1:75' MINUTE TO SECOND OR b.b",
+    "a.gap < INTERVAL '1:30' SECOND TO MINUTE OR b.b",
     "a.i = b.i AND a.b = b.i",
     "a.i ISNULL OR b.b",
     "a.b = NOT b.b",
@@ -349,9 +366,6 @@ REFUSED_BY_SPARK = [
 ]
 # With what is said about it.
 REFUSED_ALTHOUGH_SPARK_TAKES_IT = {
-    # Spark would convert keys; which way is for the user to say.
-    "a.s = b.i": "have different types",
-    "a.dec = b.fine": "have different types",
     # Keys are compared byte by byte.
     "a.s = b.s COLLATE UTF8_LCASE": "cannot be compared",
     # Repeated batches would give other results.

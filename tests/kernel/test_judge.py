@@ -6,6 +6,7 @@ functions asked first, a block too large for the cache.
 """
 
 import importlib
+import operator
 import pickle
 import sys
 import threading
@@ -287,7 +288,33 @@ def test_names_of_what_has_none() -> None:
         def __call__(self, left: Any, right: Any) -> Any:
             return left == right
 
-    assert predicate(partial(near, 1), "a.x", "b.x").name == "near"
+    assert predicate(partial(near), "a.x", "b.x").name == "near"
     assert predicate(Close(), "a.x", "b.x").name == "Close"
     with pytest.raises(InvalidPredicate, match="needs a function"):
         predicate(Close, "a.x", "b.x")
+
+
+UNFIT: list[Any] = [
+    lambda _: True,
+    lambda _, __, ___: True,
+    lambda *, left, right: left == right,
+    partial(lambda _, __: True, 1),
+]
+# Nothing says what `max` takes.
+FIT: list[Any] = [
+    lambda *_: True,
+    lambda _, __, ___=0: True,
+    partial(lambda _, __, most: True, most=3),
+    np.less,
+    operator.lt,
+    max,
+]
+
+
+def test_a_function_that_does_not_take_its_columns_is_refused() -> None:
+    for function in UNFIT:
+        with pytest.raises(InvalidPredicate, match="cannot be called with 2 columns") as caught:
+            predicate(function, "a.x", "b.x")
+        assert "one column for every argument" in caught.value.hint
+    for function in FIT:
+        predicate(function, "a.x", "b.x")

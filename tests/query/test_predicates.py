@@ -98,3 +98,26 @@ def test_where_clocks_change_days_are_left_to_spark() -> None:
     with pytest.raises(InvalidQuery) as caught:
         query("b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 DAY", "a.x = b.x", window=None, types=zone)
     assert "clocks change" in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("kinds", "keys"),
+    [
+        # A wider whole number stands for the narrower ones, whatever comes first.
+        (("int", "int", "bigint"), ["CAST(a.x AS bigint) = CAST(b.x AS bigint) = c.x"]),
+        (("bigint", "smallint", "int"), ["a.x = CAST(b.x AS bigint) = CAST(c.x AS bigint)"]),
+        (("int", "int", "double"), ["CAST(a.x AS double) = CAST(b.x AS double) = c.x"]),
+        # A double does not stand for long whole numbers: equal to one double need not be equal.
+        (("bigint", "bigint", "double"), ["a.x = b.x", "CAST(b.x AS double) = c.x"]),
+        (("bigint", "double", "bigint"), ["CAST(a.x AS double) = b.x = CAST(c.x AS double)"]),
+    ],
+)
+def test_equalities_in_several_types_share_a_key_where_one_type_keeps_values_apart(
+    kinds: tuple[str, ...], keys: list[str]
+) -> None:
+    streams = [
+        Stream(name, (Column("ts", "timestamp"), Column("x", kind)), "ts", MINUTE)
+        for name, kind in zip("abc", kinds, strict=True)
+    ]
+    made = join_query(streams, ["a.x = b.x", "b.x = c.x"], None, "inner", ColumnsOnly())
+    assert [attribute.text for attribute in made.attributes] == keys

@@ -157,11 +157,12 @@ def test_a_column_that_appears_twice_is_ambiguous() -> None:
             "cast",
         ),
         (
-            [stream(), stream("b", {"order_id": "int", "ts": "timestamp"})],
+            # Through the double, two different whole numbers would be equal.
+            [stream(), stream("b"), stream("c", {"order_id": "double", "ts": "timestamp"})],
             {},
-            'key columns "orders.order_id" and "b.order_id" have different types',
-            "bigint and int",
-            "cast",
+            'key columns "orders.order_id" and "b.order_id" and "c.order_id" have different types',
+            "bigint and bigint and double",
+            "two at a time",
         ),
         (
             [stream(), stream("b")],

@@ -8,8 +8,9 @@ from textwrap import dedent
 import pytest
 
 from watersmeet.errors import InvalidQuery
-from watersmeet.query import RowWindow
+from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.sql import SqlItem, read_sql
+from watersmeet.query.using import without_using
 from watersmeet.query.window import window_of
 
 
@@ -51,6 +52,85 @@ def test_names_without_as_and_names_like_keywords() -> None:
         ("index", "a"),
         ("comment", "comment"),
     ]
+
+
+def test_the_last_word_of_an_item_is_its_name_only_where_it_can_be() -> None:
+    names = {
+        "a.ts + INTERVAL 10 MINUTES": None,
+        "a.ts + INTERVAL 10 MINUTES later": "later",
+        "INTERVAL '10' MINUTE": None,
+        "INTERVAL '10' MINUTE minute": "minute",
+        "INTERVAL '1:30' MINUTE TO SECOND": None,
+        "INTERVAL 1 HOUR 30 MINUTES wait": "wait",
+        "INTERVAL 10 MINUTES AS wait": "wait",
+        "a.x date": "date",
+        "a.x IS NULL missing": "missing",
+        "left(a.s, 1)": None,
+        "replace(a.s, 'x', 'y') `odd name`": "odd name",
+        "CASE WHEN a.b THEN 1 END": None,
+        "a.end": None,
+    }
+    query = read_sql(f"SELECT {', '.join(names)} FROM a, b WHERE a.x = b.x")  # noqa: S608
+    assert [item.name for item in query.items] == list(names.values())
+    assert query.items[1].text == "a.ts + INTERVAL 10 MINUTES"
+    assert query.items[6].text == "INTERVAL 10 MINUTES"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "left(a.s, 1) = right(b.s, 1)",
+        "replace(a.s, 'x') = b.s",
+        "a.x IS DISTINCT FROM b.x",
+        "a.x IS NOT DISTINCT FROM b.x",
+        "a.left = b.right AND a.limit < b.from",
+        "a.x = b.inner",
+        "a.join = b.using AND a.on > 1",
+    ],
+)
+def test_words_of_clauses_that_are_names_or_operators(condition: str) -> None:
+    assert read_sql(f"SELECT a.from FROM a, b WHERE {condition}").conditions == (condition,)  # noqa: S608
+    joined = read_sql(f"SELECT a.from FROM a INNER JOIN b ON {condition} CROSS JOIN c")  # noqa: S608
+    assert joined.conditions == (condition,)
+    assert [stream.name for stream in joined.streams] == ["a", "b", "c"]
+
+
+def columns(*streams: str) -> list[Stream]:
+    """Streams written as their name and the letters of their columns."""
+    return [
+        Stream(name, (Column("ts", "timestamp"), *(Column(c, "int") for c in letters)), "ts")
+        for name, letters in (text.split() for text in streams)
+    ]
+
+
+def test_using_is_a_condition_and_its_column_is_that_of_the_left_stream() -> None:
+    items = "k, K + 1 next, b.k, f(k), k.x, 'k'"
+    sources = "z, a JOIN b USING (k) JOIN c USING (k, j)"
+    text = f"SELECT {items} FROM {sources} WHERE k > 3 AND a.k < 9"  # noqa: S608
+    query = without_using(read_sql(text), columns("z k", "a kv", "b kj", "c kj"))
+    assert query.conditions == ("a.k = b.k", "a.k = c.k", "b.j = c.j", "a.k > 3 AND a.k < 9")
+    assert [item.text for item in query.items] == ["a.k", "a.k + 1", "b.k", "f(a.k)", "k.x", "'k'"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "hint"),
+    [
+        ("a JOIN b USING (v)", 'USING names the column "v", which is missing in "b"', '"b.k"'),
+        ("a JOIN b USING (j)", 'USING names the column "j", which is missing in "a"', '"a.v"'),
+        ("a JOIN b ON a.v = b.j JOIN c USING (k)", 'it is not clear which "k" USING means', "ON a.k = c.k"),
+        ("a JOIN b USING k", "cannot read what follows USING", "USING (id)"),
+        ("a JOIN b USING ()", "cannot read what follows USING", "USING (id)"),
+        ("a JOIN b USING (k j)", "cannot read what follows USING", "USING (id)"),
+        ("a JOIN b USING (k) ON a.v = b.j", "USING stands after JOIN, in place of ON", "USING (id)"),
+        ("a USING (k), b", "USING stands after JOIN, in place of ON", "USING (id)"),
+    ],
+)
+def test_using_that_cannot_be_read(text: str, fact: str, hint: str) -> None:
+    with pytest.raises(InvalidQuery) as caught:
+        without_using(read_sql(f"SELECT * FROM {text}"), columns("a kv", "b kj", "c kj"))  # noqa: S608
+    assert caught.value.fact == fact
+    assert hint in caught.value.hint
+    assert "^" in caught.value.detail
 
 
 def test_joins_written_as_joins() -> None:

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 import watersmeet as wm
 from harness.conditions import KERNEL, REFUSED_ALTHOUGH_SPARK_TAKES_IT, REFUSED_BY_SPARK, SPARK, TYPES, VALUES
 from watersmeet.errors import InvalidQuery
-from watersmeet.kernel.evaluate import evaluate, is_true
+from watersmeet.kernel.evaluate import where_true
 from watersmeet.query import Stream
 from watersmeet.query.predicate import Predicates, sort_predicates
 from watersmeet.spark.types import SparkTypes
@@ -101,7 +101,7 @@ def judged(found: dict[str, Predicates | InvalidQuery], pairs: DataFrame) -> dic
             def column(field: Any, rows: Any = left) -> pa.Array:
                 return table.column(f"{'ab'[field.stream]}.{field.column}").take(rows).combine_chunks()
 
-            left = left[is_true(evaluate(part.expression, column), len(left))]
+            left = left[where_true(part.expression, column, len(left))]
         return np.isin(np.arange(len(table)), left)
 
     def by_spark(number: int) -> Any:

@@ -4,13 +4,17 @@ Would catch: a value changed by Arrow, pandas or Spark on the way (maps, nested 
 decimals), a type that works for plain rows and fails for stored ones.
 """
 
+import operator
 from pathlib import Path
 
+import pytest
+from pyspark.ml.linalg import Vectors
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import watersmeet as wm
 from harness.streaming import sink_rows, to_sink
+from watersmeet.errors import InvalidQuery
 
 # One full value per type; its column also holds nulls, and `empty` where a type has an empty value.
 VALUES = {
@@ -32,6 +36,7 @@ VALUES = {
     "timestamp_ntz": "TIMESTAMP_NTZ'2026-03-29 02:30:00.000001'",
     "time(6)": "TIME'23:59:59.999999'",
     "interval day to second": "INTERVAL '-1 02:03:04.000005' DAY TO SECOND",
+    "interval hour": "INTERVAL '5' HOUR",
     "array<int>": "array(1, null, 3)",
     "array<string>": "array('a', null, '')",
     "array<array<double>>": "array(array(1.5D), null, array(), array(double(null)))",
@@ -106,12 +111,56 @@ def test_values_come_back_as_they_were_from_state_and_after_a_restart(
         assert set(comparable(joined.select(f"{name}.*"))) == expected
 
 
-def test_variant_values_come_back_as_they_were(spark: SparkSession) -> None:
-    df = spark.sql("""
-        SELECT 1 AS k, 1 AS id, TIMESTAMP'2026-01-01 00:00:00' AS ts, parse_json('{"a": [1, null, "x"]}') AS v
-        UNION ALL SELECT 1, 2, TIMESTAMP'2026-01-01 00:00:00', NULL
-    """)
+def test_values_that_files_cannot_hold_come_back_as_they_were(spark: SparkSession) -> None:
+    values = {
+        "variant": """parse_json('{"a": [1, null, "x"]}')""",
+        "variants": "array(parse_json('1'), null)",
+        "variant_inside": "named_struct('v', parse_json('[true]'))",
+        "nothing": "null",
+        "nothings": "array(null)",
+        "no_fields": "named_struct()",
+        "collated": "'aB' COLLATE UTF8_LCASE",
+        "lists_as_keys": "map_entries(map(array(1), named_struct('x', array(null))))",
+        "odd": "named_struct('a', 1, 'A', 2, 'x.y', 3, '', 4)",
+        "seconds_of_a_day": "CAST(TIME'12:00:01' AS TIME(0))",
+    }
+    columns = ", ".join(f"{value} AS {name}" for name, value in values.items())
+    plain = spark.sql(f"SELECT 1 AS k, TIMESTAMP'2026-01-01 00:00:00' AS ts, {columns}")
+    vectors = spark.createDataFrame([(1, Vectors.dense([3.0, 4.0])), (1, None)], ["k", "user_defined"])
+    df = plain.join(vectors, "k").withColumn("many_user_defined", F.array("user_defined"))
     streams = [wm.stream(name, df, time="ts", window="1 hour") for name in ("l", "r")]
     joined = wm.join(*streams, on="k").to_dataframe()
-    found = joined.select("l.id", F.to_json("l.v")).distinct().collect()
-    assert sorted(map(tuple, found)) == [(1, '{"a":[1,null,"x"]}'), (2, None)]
+    assert [field.dataType for field in joined.schema["l"].dataType] == [f.dataType for f in df.schema]
+    assert sorted(set(comparable(joined.select("l.*")))) == comparable(df)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "reason"),
+    [
+        ("INTERVAL '1-3' YEAR TO MONTH", "interval year to month", "does not hand such values to Python"),
+        ("make_interval(1)", "interval", "does not hand such values to Python"),
+        ("array(INTERVAL '1' MONTH)", "array<interval month>", "does not hand such values to Python"),
+        ("map(1, named_struct('a', 1, 'a', 2))", "map<int,struct<a:int,a:int>>", "are called a"),
+    ],
+)
+def test_values_that_cannot_be_kept_are_refused_when_the_query_is_built(
+    spark: SparkSession, value: str, kind: str, reason: str
+) -> None:
+    df = spark.sql(f"SELECT 1 AS k, timestamp_seconds(1) AS ts, {value} AS odd")
+    streams = [wm.stream(name, df, time="ts", window="1 hour") for name in ("l", "r")]
+    unkept = 'column "odd" of stream "l" cannot be kept'
+    for on, select, fact in (
+        ("k", None, unkept),
+        ("k", ["l.odd"], unkept),
+        (["k", "CAST(l.odd AS string) < CAST(r.odd AS string)"], ["l.k"], unkept),
+        (["k", wm.predicate(operator.ne, "l.odd", "r.odd")], ["l.k"], unkept),
+        ("odd", ["l.k"], 'key column "l.odd" cannot be compared'),
+    ):
+        with pytest.raises(InvalidQuery) as caught:
+            wm.join(*streams, on=on, select=select)
+        assert caught.value.fact == fact
+        assert kind in caught.value.detail
+        assert reason in caught.value.detail
+        assert caught.value.hint
+    # What is not needed does no harm.
+    wm.join(*streams, on=["k", "l.odd IS NOT NULL"], select=["l.k"]).to_dataframe()

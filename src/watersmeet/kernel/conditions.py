@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watersmeet.kernel.combinations import Combinations
-from watersmeet.kernel.evaluate import evaluate, is_true
+from watersmeet.kernel.evaluate import where_true
 from watersmeet.kernel.judge import judge_of, quickest_first
 from watersmeet.kernel.keys import encode_keys, same_keys
 from watersmeet.query.expression import Expression, Field, FunctionCall
@@ -45,7 +45,7 @@ class ExpressionHolds:
             place = self.places[field.stream, field.column]
             return rows.columns(place.part, [place.position])[0]
 
-        return is_true(evaluate(self.expression, column), len(rows))
+        return where_true(self.expression, column, len(rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,16 @@
 
 Null is neither true nor false, but ``false AND null`` is false. NaN equals itself and is larger than any
 other number; minus zero equals zero. `least` and `greatest` pass over nulls. Whole numbers that overflow
-and divisions by zero are errors, as in Spark's ANSI mode.
+and divisions by zero are errors, as in Spark's ANSI mode; without it they wrap around and are null.
+
+An error is one only where Spark computes the value: not for rows that a null or the left side of an AND or OR
+has decided before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,17 @@ import pyarrow.compute as pc
 
 from watersmeet.errors import ConditionFailed
 from watersmeet.kernel.judge import judge_of
-from watersmeet.query.expression import Call, Constant, Expression, Field, FunctionCall
+from watersmeet.query.expression import (
+    DIVISIONS,
+    Call,
+    Constant,
+    Expression,
+    Field,
+    FunctionCall,
+    is_strict,
+    may_fail,
+    strict_fields,
+)
 
 _TYPES = {
     "boolean": pa.bool_(),
@@ -55,15 +68,61 @@ def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any
         return pa.array(judge.mask(pairs, pair_bytes, lambda block: [values[block] for values in columns]))
     if expression.function in ("and", "or"):
         return _guarded(expression, column)
-    arguments = [evaluate(argument, column) for argument in expression.arguments]
+    arguments = _arguments(expression, column)
     try:
         return _FUNCTIONS[expression.function](expression, *arguments)
     except pa.ArrowInvalid as error:
         raise ConditionFailed(
             f"a condition cannot be computed: {error}",
             f"it happened in {expression.function} of {expression.type} values.",
-            "guard the condition against such values, or convert the columns to a wider type.",
+            'write before it what keeps such values away, as in "b.v <> 0 AND a.v / b.v > 1", or convert the '
+            "columns to a wider type.",
         ) from None
+
+
+def where_true(expression: Expression, column: Callable[[Field], pa.Array], rows: int) -> Any:
+    """Where a condition is true; null counts as false.
+
+    Spark looks for nulls first, and computes a condition only where it can be true.
+    """
+    column = cache(column)
+    keep = np.ones(rows, np.bool_)
+    if may_fail(expression):
+        for values in map(column, strict_fields(expression)):
+            if values.null_count:
+                keep &= values.is_valid().to_numpy(zero_copy_only=False)
+    if keep.all():
+        return is_true(evaluate(expression, column), rows)
+    keep[keep] = is_true(evaluate(expression, _some(column, pa.array(keep))), int(keep.sum()))
+    return keep
+
+
+def _arguments(expression: Call, column: Callable[[Field], pa.Array]) -> list[Any]:
+    """The values of the arguments: what may fail is computed only where the one before it is not null."""
+    arguments = expression.arguments
+    # Spark looks at a divisor first.
+    first, second = (1, 0) if expression.function in DIVISIONS else (0, 1)
+    if len(arguments) != 2 or not is_strict(expression) or not may_fail(arguments[second]):
+        return [evaluate(argument, column) for argument in arguments]
+    values = {first: evaluate(arguments[first], column)}
+    known = pc.is_valid(values[first])
+    if isinstance(known, pa.Scalar) or pc.all(known).as_py():
+        values[second] = evaluate(arguments[second], column)
+    else:
+        values[second] = _spread(evaluate(arguments[second], _some(column, known)), known)
+    return [values[0], values[1]]
+
+
+def _some(column: Callable[[Field], pa.Array], rows: pa.Array) -> Callable[[Field], pa.Array]:
+    """The columns of some rows."""
+    return lambda field: column(field).filter(rows)
+
+
+def _spread(values: Any, rows: pa.Array) -> Any:
+    """Values of some rows at their places among all rows, with nulls for the others."""
+    if isinstance(values, pa.Scalar):
+        return values
+    return pc.replace_with_mask(pa.nulls(len(rows), values.type), rows, values)
 
 
 def _guarded(expression: Call, column: Callable[[Field], pa.Array]) -> Any:
@@ -74,10 +133,8 @@ def _guarded(expression: Call, column: Callable[[Field], pa.Array]) -> Any:
     if isinstance(left, pa.Scalar):
         return left if left.as_py() is decided else combine(left, evaluate(expression.arguments[1], column))
     still_open = pc.fill_null(pc.not_equal(left, decided), True)
-    right = evaluate(expression.arguments[1], lambda field: column(field).filter(still_open))
-    if isinstance(right, pa.Scalar):
-        return combine(left, right)
-    return combine(left, pc.replace_with_mask(pa.nulls(len(left), pa.bool_()), still_open, right))
+    right = evaluate(expression.arguments[1], _some(column, still_open))
+    return combine(left, _spread(right, still_open))
 
 
 def is_true(values: Any, rows: int) -> Any:
@@ -120,24 +177,28 @@ def _chosen(take_right: Any, left: Any, right: Any) -> Any:
     return pc.if_else(pc.or_(take_right, pc.is_null(left)), right, left)
 
 
-def _divide(_: Call, left: Any, right: Any) -> Any:
-    _refuse_zero(left, right)
-    return pc.divide(left, right)
+def _divide(call: Call, left: Any, right: Any) -> Any:
+    return pc.divide(left, _divisor(call, left, right))
 
 
-def _remainder(_: Call, left: Any, right: Any) -> Any:
+def _remainder(call: Call, left: Any, right: Any) -> Any:
     """The remainder has the sign of the dividend, as in Java."""
-    _refuse_zero(left, right)
+    right = _divisor(call, left, right)
     # Dividing the smallest number by minus one overflows, though its remainder is zero.
     minus_one = pc.fill_null(pc.equal(right, pa.scalar(-1, right.type)), False)
     safe = pc.if_else(minus_one, pa.scalar(1, right.type), right)
     return pc.subtract(left, pc.multiply(pc.divide(left, safe), safe))
 
 
-def _refuse_zero(left: Any, right: Any) -> None:
-    zero = pc.and_(pc.is_valid(left), pc.equal(right, pa.scalar(0, right.type)))
-    if pc.any(zero if isinstance(zero, pa.Array) else pa.array([zero.as_py()])).as_py():
+def _divisor(call: Call, left: Any, right: Any) -> Any:
+    """What is divided by: zero is an error in Spark's ANSI mode, and null without it."""
+    zero = pc.equal(right, pa.scalar(0, right.type))
+    if call.function not in DIVISIONS:
+        return pc.if_else(zero, pa.scalar(None, right.type), right)
+    wrong = pc.and_(pc.is_valid(left), zero)
+    if pc.any(wrong if isinstance(wrong, pa.Array) else pa.array([wrong.as_py()])).as_py():
         raise pa.ArrowInvalid("division by zero")
+    return right
 
 
 def _negate(_: Call, value: Any) -> Any:
@@ -172,7 +233,14 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "-": _exact("subtract"),
     "*": _exact("multiply"),
     "/": _divide,
+    "/ or null": _divide,
     "%": _remainder,
+    "% or null": _remainder,
+    "wrapping +": lambda _, left, right: pc.add(left, right),
+    "wrapping -": lambda _, left, right: pc.subtract(left, right),
+    "wrapping *": lambda _, left, right: pc.multiply(left, right),
+    "wrapping negate": lambda _, value: pc.negate(value),
+    "wrapping abs": lambda _, value: pc.abs(value),
     "negate": _negate,
     "abs": _absolute,
     "least": lambda _, *values: reduce(_smaller, values),

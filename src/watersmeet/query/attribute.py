@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from watersmeet.errors import InvalidQuery
-from watersmeet.query.expression import INTEGERS
+from watersmeet.query.key_types import converted, keeps_apart
 from watersmeet.query.stream import Column, Stream
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -59,7 +59,17 @@ class Attribute:
         return not set(self.streams).isdisjoint(streams)
 
 
-Side = tuple[int, Member]
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of an equality: what a stream brings to it, and the type that has."""
+
+    stream: int
+    member: Member
+    type: str
+
+    def as_type(self, kind: str) -> Member:
+        """What it brings, in a type."""
+        return self.member if self.type == kind else Member(converted(self.member.text, self.type, kind))
 
 
 class Classes:
@@ -68,20 +78,19 @@ class Classes:
     def __init__(self, streams: int) -> None:
         """Nothing is equal yet."""
         self._streams = streams
-        self._classes: list[tuple[list[Side], str]] = []
+        self._classes: list[tuple[list[Side], list[str]]] = []
 
     def join(self, left: Side, right: Side, kind: str) -> None:
         """Note an equality, compared in some type."""
-        merged: list[Side] = []
-        rest = []
+        sides, kinds, rest = [left, right], [kind], []
         for members, known in self._classes:
             # Equal in one type is not equal in another: 2^53 and 2^53 + 1 are one double.
-            if known == kind and (left in members or right in members):
-                merged += members
+            together = left in members or right in members
+            if together and _shared_type([*members, *sides], [*known, *kinds]) is not None:
+                sides, kinds = [*members, *sides], [*known, *kinds]
             else:
                 rest.append((members, known))
-        merged += [side for side in (left, right) if side not in merged]
-        self._classes = [*rest, (merged, kind)]
+        self._classes = [*rest, (list(dict.fromkeys(sides)), list(dict.fromkeys(kinds)))]
 
     def attach(self, base: Side, side: Side, kind: str, *, alone: bool) -> None:
         """Note that an optional row has to equal one that is there before it.
@@ -90,35 +99,44 @@ class Classes:
         what equals the base counts, since the base may be missing.
         """
         for members, known in self._classes:
-            if not alone and known == kind and base in members:
-                if side not in members:
-                    members.append(side)
+            fits = _shared_type([*members, side], [*known, kind]) is not None
+            if not alone and base in members and fits:
+                members.extend([side] * (side not in members))
+                known.extend([kind] * (kind not in known))
                 return
-        self._classes.append(([base, side], kind))
+        self._classes.append(([base, side], [kind]))
 
     def classes(self) -> Iterable[tuple[list[list[Member]], str]]:
-        """Per class its members by stream, and their type."""
-        for members, kind in self._classes:
-            yield [[member for stream, member in members if stream == i] for i in range(self._streams)], kind
+        """Per class its members by stream, in the type that all of them are compared in, and that type."""
+        for sides, kinds in self._classes:
+            kind = _shared_type(sides, kinds)
+            assert kind is not None
+            yield (
+                [[side.as_type(kind) for side in sides if side.stream == i] for i in range(self._streams)],
+                kind,
+            )
 
 
-def common_type(left: str, right: str) -> str | None:
-    """The type in which Spark compares two keys; None where that needs a decision."""
-    if left == right:
-        return left
-    if {left, right} <= set(INTEGERS):
-        return max(left, right, key=INTEGERS.index)
-    if {left, right} <= {*INTEGERS, "double"} or {left, right} == {"float", "double"}:
-        return "double"
-    return None
+def _shared_type(sides: Sequence[Side], kinds: Sequence[str]) -> str | None:
+    """A type in which sides are equal exactly where they are in the types their pairs are compared in."""
+    if len(set(kinds)) == 1:
+        return kinds[0]
+    needed = {*kinds, *(side.type for side in sides)}
+    return next((kind for kind in kinds if all(keeps_apart(one, kind) for one in needed)), None)
 
 
-def different_types(left: str, right: str, left_type: str, right_type: str) -> InvalidQuery:
+def different_types(sides: Sequence[Side]) -> InvalidQuery:
     """Keys that are never equal, or only after a conversion the user has to choose."""
+    pair = len(sides) == 2
+    why = (
+        "Spark does not compare them" if pair else "Spark does not compare all of them in one of these types"
+    )
+    instead = "" if pair else ', or compare two at a time: on=["a.id = b.id", "b.id = c.id"]'
+    columns = " and ".join(f'"{side.member.text}"' for side in sides)
     return InvalidQuery(
-        f'key columns "{left}" and "{right}" have different types',
-        f"{left_type} and {right_type}.",
-        "cast one of them, so that equal keys are equal in every stream.",
+        f"key columns {columns} have different types",
+        f"{' and '.join(side.type for side in sides)}; {why}.",
+        f"cast them to one type, so that equal keys are equal in every stream{instead}.",
     )
 
 

@@ -9,7 +9,17 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from watersmeet.query.duration import parse_duration, to_us
-from watersmeet.query.expression import Call, Constant, Expression, Field, NotCompiled, alike, call
+from watersmeet.query.expression import (
+    Call,
+    Constant,
+    Expression,
+    Field,
+    NotCompiled,
+    alike,
+    call,
+    lenient,
+)
+from watersmeet.query.interval import span_us
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import resolve
 
@@ -35,8 +45,6 @@ OPERATORS: dict[type[exp.Expression], str] = {
     exp.Neg: "negate",
     exp.Abs: "abs",
 }
-# What Spark's ANSI setting changes: overflow and division by zero are errors with it, values without it.
-_ARITHMETIC = ("+", "-", "*", "/", "%", "negate", "abs")
 # Types of columns the kernel computes with; an interval of days and seconds has many spellings.
 _COLUMN_TYPES = (
     "boolean",
@@ -96,15 +104,15 @@ def compile_tree(
             return call(function, *[read(part) for part in (node.this, *node.expressions)])
         if isinstance(node, exp.In) and node.expressions:
             return _any(alike("in", read(node.this), *map(read, node.expressions)))
+        if isinstance(node, exp.NullSafeNEQ):
+            return call("not", call("<=>", read(node.this), read(node.expression)))
         operator = OPERATORS.get(type(node))
         if operator is None:
             raise NotCompiled(f"{node.key.upper()}")
         made = call(operator, *[read(part) for part in (node.this, node.args.get("expression")) if part])
         if not fixed_zone and _by_calendar(made):
             raise NotCompiled("arithmetic with days in a time zone whose clocks change")
-        if not ansi and operator in _ARITHMETIC and made.type not in ("timestamp", "interval"):
-            raise NotCompiled("arithmetic while spark.sql.ansi.enabled is false")
-        return made
+        return made if ansi else lenient(made)
 
     return read(tree)
 
@@ -167,12 +175,20 @@ def _fits(value: int, bits: int) -> bool:
 
 
 def _interval(node: exp.Interval) -> Constant:
-    unit = "" if node.unit is None else str(node.unit.this)
-    if node.this is None or isinstance(node.unit, exp.IntervalSpan) or not isinstance(node.this, exp.Literal):
-        raise NotCompiled("an interval from one unit to another")
-    if _TOO_FINE.search(node.this.this):
+    if not isinstance(node.this, exp.Literal):
+        raise NotCompiled("such an interval")
+    value = node.this.this
+    if _TOO_FINE.search(value):
         raise NotCompiled("an interval of less than a microsecond")
     try:
-        return Constant(to_us(parse_duration(f"{node.this.this} {unit}".strip())), "interval")
+        if isinstance(node.unit, exp.IntervalSpan):
+            return Constant(span_us(value, *span_of(node.unit)), "interval")
+        unit = "" if node.unit is None else str(node.unit.this)
+        return Constant(to_us(parse_duration(f"{value} {unit}".strip())), "interval")
     except ValueError as error:
         raise NotCompiled(str(error)) from None
+
+
+def span_of(span: exp.IntervalSpan) -> tuple[str, str]:
+    """The two units of an interval from one to another."""
+    return span.this.name.upper(), span.expression.name.upper()

@@ -6,7 +6,7 @@ and is left to Spark, see `query.predicate`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from watersmeet.query.function import Function
@@ -16,6 +16,19 @@ INTEGERS = ("tinyint", "smallint", "int", "bigint")
 # A number written with a point. It takes the type of the double it meets; with anything else Spark would
 # calculate in decimals, and so would we have to.
 DECIMAL = "decimal"
+DIVISIONS = ("/", "%")
+# Without Spark's ANSI mode whole numbers wrap around, and what is divided by zero is null.
+_LENIENT = {
+    "+": "wrapping +",
+    "-": "wrapping -",
+    "*": "wrapping *",
+    "negate": "wrapping negate",
+    "abs": "wrapping abs",
+    "/": "/ or null",
+    "%": "% or null",
+}
+# A null among their arguments need not make these null.
+_NOT_STRICT = ("and", "or", "isnull", "<=>", "least", "greatest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +52,8 @@ class Constant:
 class Call:
     """A function of expressions.
 
-    The functions are ``and or not = != < <= > >= <=> + - * / % negate abs least greatest isnull``, and
-    ``double`` and ``integer``, which convert a number to the type of the call.
+    The functions are ``and or not = != < <= > >= <=> + - * / % negate abs least greatest isnull``, those of
+    `_LENIENT`, and ``double`` and ``integer``, which convert a number to the type of the call.
     """
 
     function: str
@@ -80,6 +93,45 @@ def conjuncts(expression: Expression) -> Iterator[Expression]:
             yield from conjuncts(argument)
     else:
         yield expression
+
+
+def strict_fields(expression: Expression) -> Iterator[Field]:
+    """The columns whose null makes an expression null."""
+    if isinstance(expression, Field):
+        yield expression
+    elif isinstance(expression, Call) and is_strict(expression):
+        for argument in expression.arguments:
+            yield from strict_fields(argument)
+
+
+def is_strict(made: Call) -> bool:
+    """Whether a null among the arguments of a call makes it null."""
+    return made.function not in _NOT_STRICT
+
+
+def may_fail(expression: Expression, functions: Container[str] = tuple(_LENIENT)) -> bool:
+    """Whether some values make an expression an error: whole numbers overflow, or are divided by zero."""
+    return isinstance(expression, Call) and (
+        (
+            expression.function in functions
+            and (expression.type in INTEGERS or expression.function in DIVISIONS)
+        )
+        or any(may_fail(argument, functions) for argument in expression.arguments)
+    )
+
+
+def lenient(made: Call) -> Call:
+    """A call as it is without Spark's ANSI mode.
+
+    >>> lenient(call("+", Field(0, "x", "int"), Constant(1, "int"))).function
+    'wrapping +'
+    """
+    changed = made.type in INTEGERS or made.function in DIVISIONS
+    return (
+        Call(_LENIENT[made.function], made.arguments, made.type)
+        if changed and made.function in _LENIENT
+        else made
+    )
 
 
 def call(function: str, *arguments: Expression) -> Call:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -122,6 +123,8 @@ def predicate(
                 f"found {column!r}.",
                 'write "stream.column".',
             )
+    if columns:
+        _refuse_wrong_arguments(called, function, columns)
     if arrays not in ARRAYS:
         raise InvalidPredicate(
             f'predicate "{called}" asks for arrays of an unknown kind',
@@ -146,6 +149,22 @@ def predicate(
     )
     _refuse_unpicklable(made)
     return made
+
+
+def _refuse_wrong_arguments(name: str, function: Callable[..., Any], columns: tuple[str, ...]) -> None:
+    """Refuse a function that does not take its columns; some in C do not say what they take."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*columns)
+    except TypeError as error:
+        raise InvalidPredicate(
+            f'predicate "{name}" cannot be called with {len(columns)} columns',
+            f"it is {name}{signature}, and {error}.",
+            "name one column for every argument; fix others with functools.partial or a default.",
+        ) from None
 
 
 def _refuse_unpicklable(made: Function) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
+from watersmeet.query.expression import fields
 from watersmeet.query.function import Function
 from watersmeet.query.kind import (
     ANTI,
@@ -29,7 +30,13 @@ from watersmeet.query.predicate import (
     Types,
     sort_predicates,
 )
-from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
+from watersmeet.query.selection import (
+    Output,
+    Selection,
+    kept_columns,
+    refuse_unstorable,
+    select_columns,
+)
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
 from watersmeet.query.window_kind import OwnEnds
@@ -136,7 +143,7 @@ def join_query(
     keys, conditions = _keys_and_conditions(streams, on)
     found = sort_predicates(streams, conditions, types, kind)
     if keys:
-        found.attributes[:0] = shared_key(streams, keys)
+        found.attributes[:0] = shared_key(streams, keys, types)
     if not cross:
         _refuse_cross_product(found)
     reaches = tuple(_reach(found, stream, kind) for stream in range(len(streams)))
@@ -146,10 +153,13 @@ def join_query(
         chosen = select_columns(streams, chosen)
     _refuse_columns_of_others(streams, kind, chosen)
     kept = kept_columns(streams, chosen)
+    if kind in (SEMI, ANTI):
+        kept = (kept[0], *[()] * (len(streams) - 1))
+    _refuse_unstorable(found, kept)
     return JoinQuery(
         streams=tuple(streams),
         attributes=tuple(found.attributes),
-        kept=(kept[0], *[()] * (len(streams) - 1)) if kind in (SEMI, ANTI) else kept,
+        kept=kept,
         reaches=reaches,
         filters=tuple(found.filters),
         conditions=tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
@@ -216,6 +226,14 @@ def _refuse_cross_product(found: Predicates) -> None:
         f"no condition connects {choices(described)}.",
         "add a condition between them; cross=True asks for every combination.",
     )
+
+
+def _refuse_unstorable(found: Predicates, kept: Sequence[Sequence[str]]) -> None:
+    """Refuse columns of the result, or of conditions between streams, whose values cannot be kept."""
+    returned = [(number, name) for number, names in enumerate(kept) for name in names]
+    left_to_spark = [column for rest in found.afterwards for column in rest.columns]
+    judged = [(f.stream, f.column) for condition in found.conditions for f in fields(condition.expression)]
+    refuse_unstorable(found.streams, [*returned, *left_to_spark, *judged])
 
 
 def _reach(found: Predicates, stream: int, kind: str) -> int | None:

@@ -21,14 +21,23 @@ from watersmeet.query.attribute import (
     Classes,
     Member,
     Side,
-    common_type,
     different_types,
     refuse_unusable_key,
 )
 from watersmeet.query.bands import Bound, bounds_of
 from watersmeet.query.compile import compile_tree
-from watersmeet.query.expression import Expression, Field, FunctionCall, NotCompiled, conjuncts, fields
+from watersmeet.query.expression import (
+    DIVISIONS,
+    Expression,
+    Field,
+    FunctionCall,
+    NotCompiled,
+    conjuncts,
+    fields,
+    may_fail,
+)
 from watersmeet.query.function import Function
+from watersmeet.query.key_types import widest_number
 from watersmeet.query.kind import INNER, owner_of, preserved
 from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
 from watersmeet.query.stream import Column, Stream
@@ -56,6 +65,9 @@ class Types(Protocol):
     def of_key(self, stream: Stream, text: str) -> Column:
         """The type of an expression over one stream."""
 
+    def compared_in(self, left: Side, right: Side) -> str | None:
+        """The type in which the two sides of an equality are compared; None where they cannot be."""
+
     def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """The readings that do not mean what was written; raises InvalidQuery where that means nothing."""
 
@@ -69,6 +81,10 @@ class ColumnsOnly:
     def of_key(self, stream: Stream, text: str) -> Column:
         """Nobody asks for the type of a column."""
         raise AssertionError(f"{text} is more than a column of {stream.name}")
+
+    def compared_in(self, left: Side, right: Side) -> str | None:
+        """What is sure about numbers."""
+        return widest_number(left.type, right.type)
 
     def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """Trust sqlglot."""
@@ -132,6 +148,8 @@ class Predicates:
     bounds: list[Bound] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     misread: frozenset[str] = frozenset()
+    # How many conditions were left to Spark before the text that is being read.
+    guards: int = 0
 
     def groups(self) -> Iterable[frozenset[int]]:
         """The sets of streams that some condition connects."""
@@ -184,6 +202,7 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
             owner = owner_of(streams, found.kind, condition.streams, given.owner, text.text)
             found.conditions.append(replace(condition, owner=owner))
             continue
+        found.guards = len(found.afterwards)
         for conjunct in read_conjuncts(text):
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
@@ -193,10 +212,10 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
             elif (owner is None or owner in linked) and (
                 pair := _equality(found, conjunct, types)
             ) is not None:
+                left, right, kind = pair
                 _note_equality(equal, pair, streams, owner)
-                found.readings.append(
-                    Reading(conjunct.text, " = ".join(f"({side.text})" for _, side in pair[:2]))
-                )
+                taken_for = f"({left.as_type(kind).text}) = ({right.as_type(kind).text})"
+                found.readings.append(Reading(conjunct.text, taken_for))
                 with suppress(NotCompiled):
                     bounds = bounds_of(_compiled(conjunct, streams, types), streams, conjunct.text)
                     found.bounds += bounds or ()
@@ -223,8 +242,8 @@ def _note_equality(
         equal.join(*pair)
         return
     left, right, kind = pair
-    base, side = (right, left) if left[0] == owner else (left, right)
-    equal.attach(base, side, kind, alone=streams[base[0]].optional)
+    base, side = (right, left) if left.stream == owner else (left, right)
+    equal.attach(base, side, kind, alone=streams[base.stream].optional)
 
 
 def _refuse_afterwards(found: Predicates) -> None:
@@ -307,6 +326,9 @@ def _add_condition(
         if conjunct.text in found.misread:
             raise NotCompiled("sure reading of it")
         whole = _compiled(conjunct, found.streams, types)
+        if len(found.afterwards) > found.guards and may_fail(whole, DIVISIONS):
+            # What is written before it may keep zeros away from it, so it has to be judged before.
+            raise NotCompiled("way to divide after a condition that is left to Spark")
     except NotCompiled as reason:
         found.afterwards.append(Afterwards(conjunct.text, columns, str(reason)))
         return
@@ -324,11 +346,12 @@ def _add_condition(
 
 
 def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side, Side, str] | None:
-    """The two sides of an equality between two streams, made of one type."""
+    """The two sides of an equality between two streams, and the type they are compared in."""
     streams, texts = found.streams, sides(conjunct)
     if texts is None or conjunct.text in found.misread:
         return None
-    ends: list[tuple[int, Member, Column]] = []
+    pair: list[Side] = []
+    columns: list[Column] = []
     for text in texts:
         tree = read_tree(text)
         if tree is None:
@@ -336,21 +359,19 @@ def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side
         linked = mentioned(tree, streams, text)
         if len({stream for stream, _ in linked}) != 1:
             return None
-        stream, column = linked[0]
+        stream, name = linked[0]
         if is_column(tree):
-            ends.append((stream, Member.of_column(streams[stream], column), streams[stream].column(column)))
+            member, column = Member.of_column(streams[stream], name), streams[stream].column(name)
         else:
-            ends.append((stream, Member(text), types.of_key(streams[stream], text)))
-    if ends[0][0] == ends[1][0]:
+            member, column = Member(text), types.of_key(streams[stream], text)
+        pair.append(Side(stream, member, column.type))
+        columns.append(column)
+    left, right = pair
+    if left.stream == right.stream:
         return None
-    for stream, member, kind in ends:
-        refuse_unusable_key(streams[stream], member.text, kind)
-    types_found = [kind.type for _, _, kind in ends]
-    common = common_type(*types_found)
-    if common is None:
-        raise different_types(ends[0][1].text, ends[1][1].text, *types_found)
-    left, right = (
-        (stream, member if kind.type == common else Member(f"CAST({member.text} AS {common})"))
-        for stream, member, kind in ends
-    )
-    return left, right, common
+    for side, column in zip(pair, columns, strict=True):
+        refuse_unusable_key(streams[side.stream], side.member.text, column)
+    kind = types.compared_in(left, right)
+    if kind is None:
+        raise different_types(pair)
+    return left, right, kind

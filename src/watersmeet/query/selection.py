@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -113,6 +113,18 @@ def _refuse_aggregate(tree: exp.Expression, item: SqlItem) -> None:
 def kept_columns(streams: Sequence[Stream], chosen: Selection | None) -> tuple[tuple[str, ...], ...]:
     """Per stream the columns a result needs."""
     return tuple(stream.column_names for stream in streams) if chosen is None else chosen.kept
+
+
+def refuse_unstorable(streams: Sequence[Stream], used: Iterable[tuple[int, str]]) -> None:
+    """Refuse a column whose values cannot be kept, where a result or a condition needs them."""
+    for number, name in used:
+        column = streams[number].column(name)
+        if column.not_stored:
+            raise InvalidQuery(
+                f'column "{name}" of stream "{streams[number].name}" cannot be kept',
+                f"its type is {column.type}; {column.not_stored}.",
+                "convert it in its DataFrame, or list the columns you need and leave it out.",
+            )
 
 
 def _told_apart(outputs: Sequence[Output]) -> tuple[Output, ...]:

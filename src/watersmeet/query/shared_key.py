@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from watersmeet.errors import InvalidQuery, choices
-from watersmeet.query.attribute import Attribute, Member, different_types, refuse_unusable_key
+from watersmeet.query.attribute import (
+    Attribute,
+    Classes,
+    Member,
+    Side,
+    different_types,
+    refuse_unusable_key,
+)
+from watersmeet.query.predicate import Types
 from watersmeet.query.stream import Stream
 
 Names = str | Sequence[str]
 
 
-def shared_key(streams: Sequence[Stream], on: Names | Mapping[str, Names]) -> tuple[Attribute, ...]:
+def shared_key(
+    streams: Sequence[Stream], on: Names | Mapping[str, Names], types: Types
+) -> tuple[Attribute, ...]:
     """One attribute per key column, every stream a member of each."""
     keys = _per_stream(streams, on) if isinstance(on, Mapping) else [names(on)] * len(streams)
-    attributes = []
-    for position in range(len(keys[0])):
-        columns = [stream.column(key[position]) for stream, key in zip(streams, keys, strict=True)]
-        for stream, column in zip(streams, columns, strict=True):
-            if column.type != columns[0].type:
-                raise different_types(
-                    f"{streams[0].name}.{columns[0].name}",
-                    f"{stream.name}.{column.name}",
-                    columns[0].type,
-                    column.type,
-                )
-        refuse_unusable_key(streams[0], columns[0].name, columns[0])
-        members = (Member.of_column(s, c.name) for s, c in zip(streams, columns, strict=True))
-        attributes.append(Attribute(tuple(members), columns[0].type))
-    return tuple(attributes)
+    return tuple(
+        _attribute(streams, [key[position] for key in keys], types) for position in range(len(keys[0]))
+    )
+
+
+def _attribute(streams: Sequence[Stream], columns: Sequence[str], types: Types) -> Attribute:
+    """The attribute of one column per stream, in the one type in which all are compared."""
+    sides = []
+    for number, (stream, name) in enumerate(zip(streams, columns, strict=True)):
+        column = stream.column(name)
+        refuse_unusable_key(stream, name, column)
+        sides.append(Side(number, Member.of_column(stream, name), column.type))
+    equal = Classes(len(streams))
+    for left, right in combinations(sides, 2):
+        kind = types.compared_in(left, right)
+        if kind is None:
+            raise different_types([left, right])
+        equal.join(left, right, kind)
+    (members, kind), *more = equal.classes()
+    if more:
+        raise different_types(sides)
+    return Attribute(tuple(same[0] for same in members), kind)
 
 
 def names(value: Names) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from watersmeet.errors import InvalidQuery
-from watersmeet.query.compile import OPERATORS
+from watersmeet.query.compile import OPERATORS, span_of
 from watersmeet.query.expression import NotCompiled
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import Conjunct, read_conjuncts, resolve, words
@@ -99,6 +99,8 @@ def spelled(tree: exp.Expression, streams: Sequence[Stream], text: str) -> str:
             return f"(- ({inner}))" if isinstance(node.this, exp.Paren) else f"(- {inner})"
         if isinstance(node, exp.Not):
             return f"(NOT {write(node.this)})"
+        if isinstance(node, exp.NullSafeNEQ):
+            return f"(NOT ({write(node.this)} <=> {write(node.expression)}))"
         if type(node) not in OPERATORS:
             raise NotCompiled(node.key.upper())
         return f"({write(node.this)} {OPERATORS[type(node)]} {write(node.expression)})"
@@ -113,7 +115,11 @@ def _units(node: exp.Expression) -> list[str]:
         return [*first, *rest] if first and rest else []
     if not isinstance(node, exp.Interval):
         return []
-    return [_quoted(node.this.this) if node.unit is None else f"{_quoted(node.this.this)} {node.unit.this}"]
+    if isinstance(node.unit, exp.IntervalSpan):
+        unit = " TO ".join(span_of(node.unit))
+    else:
+        unit = "" if node.unit is None else str(node.unit.this)
+    return [f"{_quoted(node.this.this)} {unit}".strip()]
 
 
 def _quoted(value: str) -> str:

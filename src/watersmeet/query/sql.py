@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlglot
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
@@ -28,6 +29,7 @@ from watersmeet.query.window_kind import Window
 _WINDOWS = {kind.keyword.upper(): kind for kind in KINDS if kind.in_sql}
 _SETTINGS = (*_WINDOWS, "LATENESS", "TIME")
 _HINT = "write SELECT ... FROM orders [RANGE 10 MINUTES] o, clicks [ROWS 1000] c WHERE o.id = c.id."
+_USING_HINT = "write FROM orders [RANGE 10 MINUTES] JOIN clicks [ROWS 1000] USING (id)."
 # What a SELECT may hold that a join does not.
 _OTHER_CLAUSES = (
     TokenType.GROUP_BY,
@@ -45,8 +47,9 @@ _OTHER_CLAUSES = (
 )
 
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
-# A name after one of these can only be an alias.
-_BEFORE_ALIAS = (*_NAMES, TokenType.R_PAREN, TokenType.NUMBER, TokenType.STRING, TokenType.END)
+_PARENTHESES = (TokenType.L_PAREN, TokenType.R_PAREN)
+# Words of joins that functions have as well.
+_FUNCTIONS = (TokenType.LEFT, TokenType.RIGHT)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -59,6 +62,16 @@ class SqlStream:
     window: Window | None
     lateness: str | None
     time: str | None
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class SqlUsing:
+    """Columns that a stream shares with those it is joined to, from the first of them on."""
+
+    first: int
+    stream: int
+    columns: tuple[str, ...]
     place: int
 
 
@@ -79,6 +92,7 @@ class SqlJoin:
     streams: tuple[SqlStream, ...]
     conditions: tuple[str, ...]
     cross: bool
+    using: tuple[SqlUsing, ...] = ()
 
 
 def read_sql(text: str) -> SqlJoin:
@@ -90,8 +104,8 @@ def read_sql(text: str) -> SqlJoin:
     """
     plain = without_comments(text)
     tokens = _tokens(plain)
-    for token, depth in depths(tokens):
-        if depth == 0 and token.token_type in _OTHER_CLAUSES:
+    for _, token in _keywords(tokens):
+        if token.token_type in _OTHER_CLAUSES:
             raise _wrong(
                 text,
                 token,
@@ -100,12 +114,12 @@ def read_sql(text: str) -> SqlJoin:
             )
     select, from_, where = _clauses(text, tokens)
     items = tuple(_items(plain, select))
-    streams, conditions, cross = _sources(plain, from_)
+    streams, conditions, using, cross = _sources(plain, from_)
     if where:
         conditions.append(_slice(plain, where))
     elif any(token.token_type == TokenType.WHERE for token in tokens):
         raise _wrong(text, tokens[-1], "WHERE is followed by nothing", "write a condition, or leave it out.")
-    return SqlJoin(text, items, tuple(streams), tuple(conditions), cross)
+    return SqlJoin(text, items, tuple(streams), tuple(conditions), cross, tuple(using))
 
 
 def _tokens(text: str) -> list[Token]:
@@ -119,8 +133,8 @@ def _tokens(text: str) -> list[Token]:
 def _clauses(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], list[Token]]:
     """The tokens after SELECT, FROM and WHERE."""
     starts = {}
-    for position, (token, depth) in enumerate(depths(tokens)):
-        if depth == 0 and token.token_type in (TokenType.SELECT, TokenType.FROM, TokenType.WHERE):
+    for position, token in _keywords(tokens):
+        if token.token_type in (TokenType.SELECT, TokenType.FROM, TokenType.WHERE):
             if token.token_type in starts:
                 raise _wrong(text, token, f"{token.text.upper()} comes twice", _HINT)
             starts[token.token_type] = position
@@ -141,24 +155,55 @@ def _items(text: str, tokens: list[Token]) -> Iterator[SqlItem]:
                 "the SELECT list has a gap", point_at(text, place), "put a column between commas."
             )
         end = part[-1].end
-        if len(part) > 2 and part[-2].token_type == TokenType.ALIAS:
-            yield SqlItem(_slice(text, part[:-2]), part[-1].text)
-        elif len(part) > 1 and part[-1].token_type in _NAMES and part[-2].token_type in _BEFORE_ALIAS:
-            yield SqlItem(_slice(text, part[:-1]), part[-1].text)
-        else:
+        if not _ends_with_alias(_slice(text, part)):
             yield SqlItem(_slice(text, part), None)
+        else:
+            value = part[:-2] if part[-2].token_type == TokenType.ALIAS else part[:-1]
+            yield SqlItem(_slice(text, value), part[-1].text)
 
 
-def _sources(text: str, tokens: list[Token]) -> tuple[list[SqlStream], list[str], bool]:
-    """The streams, the conditions after ON, and whether CROSS JOIN was asked for."""
-    streams, conditions = [], []
-    cross = any(token.token_type == TokenType.CROSS for token in tokens)
-    kept = [token for token in tokens if token.token_type not in (TokenType.CROSS, TokenType.INNER)]
-    for part in _split(kept, (TokenType.COMMA, TokenType.JOIN)):
-        source, *on = _split(part, (TokenType.ON,))
-        streams.append(_stream(text, source))
-        conditions += [_slice(text, condition) for condition in on]
-    return streams, conditions, cross
+def _ends_with_alias(item: str) -> bool:
+    """Whether the last word names the item; in ``INTERVAL 10 MINUTES`` it does not."""
+    try:
+        parsed = sqlglot.parse_one(f"SELECT {item}", dialect="spark")
+    except SqlglotError:
+        return False
+    return isinstance(parsed, exp.Select) and isinstance(parsed.expressions[-1], exp.Alias)
+
+
+def _sources(text: str, tokens: list[Token]) -> tuple[list[SqlStream], list[str], list[SqlUsing], bool]:
+    """The streams, the conditions after ON, the columns after USING, and whether CROSS JOIN was asked for."""
+    streams: list[SqlStream] = []
+    conditions: list[str] = []
+    using: list[SqlUsing] = []
+    words = {position: token.token_type for position, token in _keywords(tokens)}
+    cross = TokenType.CROSS in words.values()
+    passed_over = (TokenType.CROSS, TokenType.INNER)
+    kept = [token for position, token in enumerate(tokens) if words.get(position) not in passed_over]
+    for relation in _split(kept, (TokenType.COMMA,)):
+        first = len(streams)
+        for part in _split(relation, (TokenType.JOIN,)):
+            joined, *on = _split(part, (TokenType.ON,))
+            source, *shared = _split(joined, (TokenType.USING,))
+            if shared and (on or first == len(streams)):
+                raise _wrong(text, joined[0], "USING stands after JOIN, in place of ON", _USING_HINT)
+            streams.append(_stream(text, source))
+            if shared:
+                using.append(SqlUsing(first, len(streams) - 1, *_using(text, source, shared[0])))
+            conditions += [_slice(text, condition) for condition in on]
+    return streams, conditions, using, cross
+
+
+def _using(text: str, source: list[Token], tokens: list[Token]) -> tuple[tuple[str, ...], int]:
+    """The columns in parentheses after USING, and where they stand."""
+    place = (tokens or source)[0].start
+    inside = tokens[1:-1]
+    names = [token.text for token in inside[::2]]
+    commas = all(token.token_type == TokenType.COMMA for token in inside[1::2])
+    in_parentheses = len(tokens) > 2 and (tokens[0].token_type, tokens[-1].token_type) == _PARENTHESES
+    if not in_parentheses or not commas or len(inside) % 2 == 0:
+        raise InvalidQuery("cannot read what follows USING", point_at(text, place), _USING_HINT)
+    return tuple(names), place
 
 
 def _stream(text: str, tokens: list[Token]) -> SqlStream:
@@ -217,13 +262,27 @@ def _setting(text: str, bracket: Token, tokens: list[Token]) -> tuple[str, str |
 
 
 def _split(tokens: Sequence[Token], at: tuple[TokenType, ...]) -> list[list[Token]]:
-    parts: list[list[Token]] = [[]]
-    for token, depth in depths(tokens):
-        if depth == 0 and token.token_type in at:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts
+    ends = [position for position, token in _keywords(tokens) if token.token_type in at]
+    starts = [0, *(position + 1 for position in ends)]
+    return [list(tokens[start:end]) for start, end in zip(starts, [*ends, len(tokens)], strict=True)]
+
+
+def _keywords(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
+    """The words outside parentheses that stand for themselves, and where.
+
+    None of them is a column (``a.left``), a function (``left(a.s, 1)``), or part of ``IS DISTINCT FROM``.
+    """
+    kinds = [token.token_type for token in tokens]
+    for position, (token, depth) in enumerate(depths(tokens)):
+        before, after = kinds[max(0, position - 3) : position], kinds[position + 1 : position + 2]
+        column = before[-1:] == [TokenType.DOT]
+        function = token.token_type in _FUNCTIONS and after == [TokenType.L_PAREN]
+        operator = TokenType.IS in before and (
+            (token.token_type == TokenType.DISTINCT and before[-1] in (TokenType.IS, TokenType.NOT))
+            or (token.token_type == TokenType.FROM and before[-1] == TokenType.DISTINCT)
+        )
+        if depth == 0 and not (column or function or operator):
+            yield position, token
 
 
 def _slice(text: str, tokens: Sequence[Token]) -> str:

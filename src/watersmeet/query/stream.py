@@ -27,11 +27,14 @@ class Column:
         name: Its name.
         type: Spark's short type text, such as ``bigint``.
         not_a_key: Why its values cannot be compared for equality; empty when they can.
+        not_stored: Why its values cannot be part of a result or of a condition between streams; empty when
+            they can.
     """
 
     name: str
     type: str
     not_a_key: str = ""
+    not_stored: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,8 @@ def _parse(text: str, whole: str) -> exp.Expression:
     except SqlglotError as error:
         raise _unreadable(whole, text, error) from None
     tree = parsed[0] if len(parsed) == 1 else None
-    if not isinstance(tree, exp.Expression) or not isinstance(tree, exp.Condition):
+    is_value = isinstance(tree, (exp.Condition, exp.Interval))
+    if not isinstance(tree, exp.Expression) or not is_value:
         raise InvalidQuery(
             f'"{whole}" is not a condition',
             "",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery, InvalidStream, choices
 from watersmeet.optimize.planning import Planning
-from watersmeet.query import Column, Stream, Window
+from watersmeet.query import Stream, Window
 from watersmeet.query.duration import duration
 from watersmeet.query.join import On, join_query
 from watersmeet.query.memory import parse_bytes
@@ -17,9 +17,10 @@ from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
 from watersmeet.query.syntax import point_at
+from watersmeet.query.using import without_using
 from watersmeet.query.window import WindowLike, window_of
 from watersmeet.spark.query import Query
-from watersmeet.spark.types import SparkTypes, not_a_key
+from watersmeet.spark.types import SparkTypes, column_of
 from watersmeet.stats import NOTHING_KNOWN, Statistics
 
 if TYPE_CHECKING:
@@ -63,10 +64,7 @@ def stream(
             f"it is {type(df).__name__}.",
             "pass a DataFrame made with spark.readStream or spark.read.",
         )
-    columns = tuple(
-        Column(field.name, field.dataType.simpleString(), not_a_key(field.dataType))
-        for field in df.schema.fields
-    )
+    columns = tuple(column_of(field.name, field.dataType) for field in df.schema.fields)
     return Stream(
         name=str(name),
         columns=columns,
@@ -167,6 +165,7 @@ def sql(
     parts = read_sql(text)
     given = {**(sources or {}), **more}
     streams = [_sql_stream(text, part, given) for part in parts.streams]
+    parts = without_using(parts, streams)
     types = SparkTypes(streams)
     selected = select_items(streams, parts.items)
     for output in () if selected is None else selected.outputs:

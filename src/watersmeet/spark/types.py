@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property, reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.query import Column, Stream
+from watersmeet.query.attribute import Side
 from watersmeet.query.spelling import Reading
 from watersmeet.query.stream import RESULT_TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 _FIXED_ZONE = re.compile(r"Z|(?:Etc/)?(?:UTC|GMT|UT)?(?:[+-]\d[\d:]*)?|(?:Etc/)?(?:UCT|Zulu|Universal)")
 
@@ -26,6 +28,7 @@ class SparkTypes:
     def __init__(self, streams: Sequence[Any]) -> None:
         """Answer for streams that have their DataFrames; others are refused before anything is asked."""
         self._streams = streams
+        self._compared_in: dict[tuple[str, str], str | None] = {}
 
     @property
     def ansi(self) -> bool:
@@ -43,7 +46,34 @@ class SparkTypes:
         """The type of an expression over one stream."""
         source: DataFrame = stream.source.alias(stream.name)
         (field,) = _analysed(text, source.select).fields
-        return Column(text, field.dataType.simpleString(), not_a_key(field.dataType))
+        return column_of(text, field.dataType)
+
+    def compared_in(self, left: Side, right: Side) -> str | None:
+        """The type in which Spark compares two sides; None where it does not, or in none that is known.
+
+        Spark does not say it. So types are tried that it could be, until one makes the same of the equality.
+        """
+        if left.type == right.type:
+            return left.type
+        asked = left.type, right.type
+        if asked not in self._compared_in:
+            equal = f"({left.member.text}) = ({right.member.text})"
+            self._compared_in[asked] = next(
+                (
+                    kind
+                    for kind in dict.fromkeys([*self._wider(left, right), *asked, "bigint", "double"])
+                    if self._same([Reading(equal, f"{left.as_type(kind).text} = {right.as_type(kind).text}")])
+                ),
+                None,
+            )
+        return self._compared_in[asked]
+
+    def _wider(self, left: Side, right: Side) -> list[str]:
+        """The type that can hold the values of both, if there is one: most often they are compared in it."""
+        with suppress(InvalidQuery):
+            either = _analysed(f"coalesce({left.member.text}, {right.member.text})", self._results.select)
+            return [either.fields[0].dataType.simpleString()]
+        return []
 
     def misread(self, readings: Sequence[Reading]) -> Sequence[Reading]:
         """The readings that do not mean what was written; raises InvalidQuery where that means nothing."""
@@ -101,7 +131,44 @@ def _untyped(text: str, error: Exception) -> InvalidQuery:
     )
 
 
-def not_a_key(kind: Any) -> str:
+def column_of(name: str, kind: DataType) -> Column:
+    """A column of a type: what it is called, and what it is good for."""
+    stored = _not_stored(kind)
+    return Column(name, kind.simpleString(), stored or _not_a_key(kind), stored)
+
+
+def _not_stored(kind: DataType) -> str:
+    """Why values of a type cannot be handed to Python and back; empty when they can."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    twice = _field_names_used_twice(kind)
+    if twice:
+        return f"two fields of a struct in it are called {twice}"
+    try:
+        to_arrow_type(kind, timezone="UTC")
+    except (PySparkException, ValueError):
+        return "Spark does not hand such values to Python"
+    return ""
+
+
+def _field_names_used_twice(kind: DataType) -> str:
+    from pyspark.sql import types as T
+
+    if isinstance(kind, T.ArrayType):
+        return _field_names_used_twice(kind.elementType)
+    if isinstance(kind, T.MapType):
+        return _field_names_used_twice(kind.keyType) or _field_names_used_twice(kind.valueType)
+    if isinstance(kind, T.UserDefinedType):
+        return _field_names_used_twice(kind.sqlType())
+    if not isinstance(kind, T.StructType):
+        return ""
+    twice = (name for name in kind.names if kind.names.count(name) > 1)
+    inside = (found for field in kind.fields if (found := _field_names_used_twice(field.dataType)))
+    return next(twice, "") or next(inside, "")
+
+
+def _not_a_key(kind: DataType) -> str:
     """Why values of a type cannot be compared byte by byte; empty when they can."""
     from pyspark.sql import types as T
 
@@ -109,9 +176,9 @@ def not_a_key(kind: Any) -> str:
     if isinstance(kind, T.StringType) and not kind.isUTF8BinaryCollation():
         return "under its collation different texts can be equal"
     if isinstance(kind, T.ArrayType):
-        return not_a_key(kind.elementType)
+        return _not_a_key(kind.elementType)
     if isinstance(kind, T.StructType):
-        return next((reason for field in kind.fields if (reason := not_a_key(field.dataType))), "")
+        return next((reason for field in kind.fields if (reason := _not_a_key(field.dataType))), "")
     if isinstance(kind, (T.AtomicType, T.NullType)) and not isinstance(kind, incomparable):
         return ""
     return f"Spark has no equality for {kind.typeName()} values"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.evaluate import evaluate, is_true
+from watersmeet.kernel.evaluate import where_true
 from watersmeet.kernel.grid import around, cell_hashes, cells
 from watersmeet.kernel.judge import judge_of, quickest_first
 from watersmeet.kernel.keys import Keys
@@ -110,7 +110,7 @@ def _true(condition: Expression, pairs: _Pairs) -> Any:
     def column(field: Field) -> pa.Array:
         return pairs.column(column_name(field.stream, field.column))
 
-    return is_true(evaluate(condition, column), len(pairs))
+    return where_true(condition, column, len(pairs))
 
 
 def _judged(call: FunctionCall, pairs: _Pairs) -> Any:

@@ -1,0 +1,84 @@
+"""Columns that ``JOIN ... USING (k)`` merges: the condition it stands for, and what ``k`` alone means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import sqlglot
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+from watersmeet.errors import InvalidQuery, choices
+from watersmeet.query.attribute import Member
+from watersmeet.query.sql import SqlJoin, SqlUsing
+from watersmeet.query.stream import Stream
+from watersmeet.query.syntax import point_at
+
+
+def without_using(query: SqlJoin, streams: Sequence[Stream]) -> SqlJoin:
+    """The query with conditions in place of USING, and with a stream before every merged column.
+
+    As in Spark, a merged column is that of the stream on the left.
+    """
+    merged: dict[str, str] = {}
+    hidden: set[tuple[int, str]] = set()
+    conditions = []
+    for using in query.using:
+        for name in using.columns:
+            left = _left_of(query, streams, using, name, hidden)
+            owner, right = Member.of_column(streams[left[0]], left[1]), _column(streams[using.stream], name)
+            if right is None:
+                raise _missing(query, using, name, [streams[using.stream]])
+            conditions.append(f"{owner.text} = {Member.of_column(streams[using.stream], right).text}")
+            hidden.add((using.stream, name.lower()))
+            merged.setdefault(name.lower(), owner.text)
+    return replace(
+        query,
+        items=tuple(replace(item, text=_qualified(item.text, merged)) for item in query.items),
+        conditions=(*conditions, *(_qualified(text, merged) for text in query.conditions)),
+    )
+
+
+def _left_of(
+    query: SqlJoin, streams: Sequence[Stream], using: SqlUsing, name: str, hidden: set[tuple[int, str]]
+) -> tuple[int, str]:
+    """The stream on the left that has a column, and the column's name there."""
+    before = range(using.first, using.stream)
+    found = [(number, column) for number in before if (column := _column(streams[number], name))]
+    found = [(number, column) for number, column in found if (number, name.lower()) not in hidden]
+    if not found:
+        raise _missing(query, using, name, [streams[number] for number in before])
+    if len(found) > 1:
+        owners = choices(streams[number].name for number, _ in found)
+        raise InvalidQuery(
+            f'it is not clear which "{name}" USING means',
+            f"{point_at(query.text, using.place)}\nseveral streams before it have that column: {owners}.",
+            f"write ON {streams[found[0][0]].name}.{name} = {streams[using.stream].name}.{name}.",
+        )
+    return found[0]
+
+
+def _missing(query: SqlJoin, using: SqlUsing, name: str, streams: Sequence[Stream]) -> InvalidQuery:
+    columns = [f"{stream.name}.{column}" for stream in streams for column in stream.column_names]
+    return InvalidQuery(
+        f'USING names the column "{name}", which is missing in {choices(stream.name for stream in streams)}',
+        point_at(query.text, using.place),
+        f"the columns there are {choices(columns)}.",
+    )
+
+
+def _column(stream: Stream, name: str) -> str | None:
+    return next((column for column in stream.column_names if column.lower() == name.lower()), None)
+
+
+def _qualified(text: str, merged: Mapping[str, str]) -> str:
+    """The text with a stream before every name of a merged column that stands alone."""
+    if not merged:
+        return text
+    tokens = sqlglot.tokenize(text, dialect="spark")
+    kinds = [TokenType.BREAK, *(token.token_type for token in tokens), TokenType.BREAK]
+    for token, before, after in reversed(list(zip(tokens, kinds, kinds[2:], strict=False))):
+        alone = before != TokenType.DOT and after not in (TokenType.DOT, TokenType.L_PAREN)
+        if alone and token.token_type != TokenType.STRING and token.text.lower() in merged:
+            text = text[: token.start] + merged[token.text.lower()] + text[token.end + 1 :]
+    return text
