@@ -37,7 +37,7 @@ def test_every_part_is_found() -> None:
         "happened",
         window_of("90 minutes"),
     )
-    assert query.conditions == (
+    assert query.texts == (
         "o.id = c.id AND c.ts BETWEEN o.ts AND o.ts + INTERVAL 5 SECONDS OR n.x IN (1, 2)",
     )
     assert not query.cross
@@ -89,9 +89,9 @@ def test_the_last_word_of_an_item_is_its_name_only_where_it_can_be() -> None:
     ],
 )
 def test_words_of_clauses_that_are_names_or_operators(condition: str) -> None:
-    assert read_sql(f"SELECT a.from FROM a, b WHERE {condition}").conditions == (condition,)  # noqa: S608
+    assert read_sql(f"SELECT a.from FROM a, b WHERE {condition}").texts == (condition,)  # noqa: S608
     joined = read_sql(f"SELECT a.from FROM a INNER JOIN b ON {condition} CROSS JOIN c")  # noqa: S608
-    assert joined.conditions == (condition,)
+    assert joined.texts == (condition,)
     assert [stream.name for stream in joined.streams] == ["a", "b", "c"]
 
 
@@ -108,7 +108,7 @@ def test_using_is_a_condition_and_its_column_is_that_of_the_left_stream() -> Non
     sources = "z, a JOIN b USING (k) JOIN c USING (k, j)"
     text = f"SELECT {items} FROM {sources} WHERE k > 3 AND a.k < 9"  # noqa: S608
     query = without_using(read_sql(text), columns("z k", "a kv", "b kj", "c kj"))
-    assert query.conditions == ("a.k = b.k", "a.k = c.k", "b.j = c.j", "a.k > 3 AND a.k < 9")
+    assert query.texts == ("a.k = b.k", "a.k = c.k", "b.j = c.j", "a.k > 3 AND a.k < 9")
     assert [item.text for item in query.items] == ["a.k", "a.k + 1", "b.k", "f(a.k)", "k.x", "'k'"]
 
 
@@ -136,7 +136,7 @@ def test_using_that_cannot_be_read(text: str, fact: str, hint: str) -> None:
 def test_joins_written_as_joins() -> None:
     query = read_sql("select * from a [rows 5] join b on a.x = b.x inner join c on b.y = c.y where a.v > 3")
     assert [stream.name for stream in query.streams] == ["a", "b", "c"]
-    assert query.conditions == ("a.x = b.x", "b.y = c.y", "a.v > 3")
+    assert query.texts == ("a.x = b.x", "b.y = c.y", "a.v > 3")
     assert query.streams[1].window is None
     assert read_sql("SELECT * FROM a CROSS JOIN b").cross
 
@@ -145,7 +145,18 @@ def test_joins_written_as_joins() -> None:
     ("text", "fact", "marked"),
     [
         ("SELECT * FROM a, b GROUP BY x", "GROUP BY is not part of a join", "GROUP"),
-        ("SELECT * FROM a LEFT JOIN b ON a.x = b.x", "LEFT is not part of a join", "LEFT"),
+        ("SELECT * FROM a LEFT CROSS JOIN b", "cannot read what stands before JOIN", "LEFT"),
+        (
+            "SELECT * FROM a WHERE a.x NOT IN (SELECT x FROM b)",
+            "IN with a SELECT is not part of a join",
+            "IN",
+        ),
+        ("SELECT * FROM a, b WHERE EXISTS (SELECT 1 FROM c)", "EXISTS decides about one stream", "b WHERE"),
+        (
+            "SELECT * FROM a WHERE a.x = 1 OR EXISTS (SELECT 1 FROM c)",
+            "EXISTS stands once, and is connected by AND",
+            "EXISTS",
+        ),
         ("SELECT * FROM a [RANGE 5 PARSECS], b", 'unknown unit "PARSECS"', "[RANGE"),
         ("SELECT * FROM a [ROWS many], b", 'cannot count "many" rows', "[ROWS"),
         ("SELECT * FROM a [SLIDE 5 SECONDS], b", 'cannot read "[SLIDE"', "[SLIDE"),

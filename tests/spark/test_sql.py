@@ -4,7 +4,9 @@ Would catch: a unit of an interval taken for the name of a column, a function ta
 joins on the wrong stream or returns the wrong column, words of conditions that are passed over.
 """
 
-from pyspark.sql import SparkSession
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import watersmeet as wm
@@ -55,3 +57,60 @@ def test_what_spark_reads_is_read_the_same(spark: SparkSession) -> None:
     assert found == sorted(map(str, expected.collect()))
     assert len(found) > 20
     assert len(set(found)) > 5
+
+
+# With windows that hold everything a join means what it means in Spark.
+KINDS = [
+    "SELECT a.n, b.n AS m FROM a LEFT JOIN b ON a.k = b.k AND b.v > 1",
+    "SELECT a.n, b.n AS m FROM a LEFT OUTER JOIN b ON a.k = b.k AND a.v > 1",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON b.v = c.v",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON a.v = c.v AND b.v < c.k",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON a.v = c.v AND a.k = b.v",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a JOIN b ON a.k = b.k AND a.v > 0 LEFT JOIN c ON c.k = b.v",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k JOIN c ON a.v = c.v",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k, c WHERE a.v = c.v AND b.n IS NULL",
+    "SELECT a.n, b.n AS m FROM a RIGHT JOIN b ON a.k = b.k AND a.v = 2",
+    "SELECT a.n, b.n AS m FROM a FULL OUTER JOIN b ON a.k = b.k AND a.v > b.v",
+    "SELECT a.n, b.n AS m FROM a FULL JOIN b ON a.k = b.k WHERE a.n IS NULL OR b.v = 1",
+    "SELECT a.n FROM a LEFT SEMI JOIN b ON a.k = b.k AND a.v < b.v",
+    "SELECT a.n FROM a ANTI JOIN b ON a.k = b.k AND a.v < b.v",
+    "SELECT a.n FROM a LEFT ANTI JOIN b ON a.k = b.k AND a.v > 1 WHERE a.n < 30",
+    "SELECT a.n FROM a WHERE EXISTS (SELECT 1 FROM b WHERE a.k = b.k AND b.v = 1) AND a.v = 2",
+    "SELECT a.n FROM a WHERE a.v = 2 AND NOT EXISTS (SELECT 1 FROM b JOIN c ON b.v = c.v WHERE a.k = b.k)",
+    "SELECT k, b.n AS m FROM a LEFT JOIN b USING (k)",
+    "SELECT k, a.n FROM a RIGHT JOIN b USING (k)",
+    "SELECT k, a.n, b.n AS m FROM a FULL JOIN b USING (k)",
+    "SELECT a.n, b.n AS m FROM a LEFT JOIN b ON left(a.s, 1) = b.s AND a.k <=> b.k",
+]
+
+
+def test_kinds_of_join_mean_what_they_mean_in_spark(spark: SparkSession) -> None:
+    frames = {}
+    for number, name in enumerate("abc"):
+        frames[name] = spark.range(12 + 3 * number).select(
+            (F.col("id") + 100 * number).alias("n"),
+            F.when(F.col("id") % 5 > 0, F.col("id") * (number + 2) % 7).alias("k"),
+            F.when(F.col("id") % 4 > 0, F.col("id") % 3).alias("v"),
+            F.element_at(F.array(F.lit("x"), F.lit("y")), (F.col("id") % 2 + 1).cast("int")).alias("s"),
+            F.timestamp_seconds(1_700_000_000 + F.col("id")).alias("ts"),
+        )
+        frames[name].createOrReplaceTempView(name)
+    streams = {name: wm.stream(name, df, time="ts", window="1 hour") for name, df in frames.items()}
+    labelled = [(F.lit(number), text) for number, text in enumerate(KINDS)]
+    ours, theirs = (
+        sorted(
+            map(
+                str,
+                reduce(
+                    DataFrame.unionAll,
+                    [df.select(label, F.to_json(F.struct("*"))) for label, df in frames_of],
+                ).collect(),
+            )
+        )
+        for frames_of in (
+            [(label, wm.sql(text, streams, buckets=1).to_dataframe()) for label, text in labelled],
+            [(label, spark.sql(text)) for label, text in labelled],
+        )
+    )
+    assert ours == theirs
+    assert len({row.split(",")[0] for row in ours}) == len(KINDS)

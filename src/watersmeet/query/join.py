@@ -26,6 +26,7 @@ from watersmeet.query.predicate import (
     Afterwards,
     Condition,
     Filter,
+    OnCondition,
     Predicates,
     Types,
     sort_predicates,
@@ -41,7 +42,7 @@ from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
 from watersmeet.query.window_kind import OwnEnds
 
-On = Names | Function | Sequence[str | Function] | Mapping[str, Names] | None
+On = Names | Function | Sequence[str | Function | OnCondition] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -197,13 +198,13 @@ def _refuse_what_is_no_join(streams: Sequence[Stream]) -> None:
 
 def _keys_and_conditions(
     streams: Sequence[Stream], on: On
-) -> tuple[tuple[str, ...] | Mapping[str, Names], list[str | Function]]:
+) -> tuple[tuple[str, ...] | Mapping[str, Names], list[str | Function | OnCondition]]:
     """Tell names of shared columns from conditions."""
     if isinstance(on, Mapping):
         return on, []
     listed = list(on) if isinstance(on, (list, tuple)) else [] if on is None else [on]
-    functions = [item for item in listed if isinstance(item, Function)]
-    items = names([item for item in listed if not isinstance(item, Function)])  # type: ignore[misc]
+    functions = [item for item in listed if isinstance(item, Function | OnCondition)]
+    items = names([item for item in listed if not isinstance(item, Function | OnCondition)])  # type: ignore[misc]
     columns = {name for stream in streams for name in stream.column_names}
     keys = tuple(item for item in items if item in columns or _COLUMN_NAME.fullmatch(item))
     return keys, [*(item for item in items if item not in keys), *functions]

@@ -38,7 +38,7 @@ from watersmeet.query.expression import (
 )
 from watersmeet.query.function import Function
 from watersmeet.query.key_types import widest_number
-from watersmeet.query.kind import INNER, owner_of, preserved
+from watersmeet.query.kind import FULL, INNER, owner_of, preserved
 from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
@@ -93,10 +93,19 @@ class ColumnsOnly:
 
 @dataclass(frozen=True, slots=True)
 class OnCondition:
-    """A condition as it was written; `owner` is the optional stream behind whose ON it stands, if any."""
+    """A condition as it was written.
+
+    Attributes:
+        condition: The condition.
+        owner: The optional stream behind whose ON it stands; None where it says so itself.
+        of_results: Whether results have to fulfil it: it does not decide about partners.
+        inner: Whether it stands behind the ON of a stream that is not optional.
+    """
 
     condition: str | Function
     owner: int | None = None
+    of_results: bool = False
+    inner: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Afterwards:
-    """A condition Spark evaluates on the results, and why the kernel does not."""
+    """A condition Spark evaluates on the results, and why the kernel does not; empty where it must not."""
 
     text: str
     columns: tuple[tuple[int, str], ...]
@@ -206,7 +215,12 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
         for conjunct in read_conjuncts(text):
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
-            owner = owner_of(streams, found.kind, linked, given.owner, conjunct.text)
+            if given.of_results and found.kind != INNER:
+                if _add_of_results(found, given, conjunct, columns):
+                    continue
+                owner = None
+            else:
+                owner = owner_of(streams, found.kind, linked, given.owner, conjunct.text)
             if len(linked) == 1:
                 _add_filter(found, linked.pop(), conjunct, types, owner)
             elif (owner is None or owner in linked) and (
@@ -234,6 +248,27 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
     return found
 
 
+def _add_of_results(
+    found: Predicates, given: OnCondition, conjunct: Conjunct, columns: tuple[tuple[int, str], ...]
+) -> bool:
+    """A condition on finished rows, if it is one: on streams that may be missing, or on one that never is."""
+    named = {stream for stream, _ in columns}
+    missing = [n for n in named if found.kind == FULL or found.streams[n].optional]
+    if missing and given.inner:
+        raise InvalidQuery(
+            f'"{conjunct.text}" needs a row of "{found.streams[missing[0]].name}", which may be missing',
+            "it stands behind the ON of a stream that is not optional.",
+            "join that stream first, or make it a LEFT JOIN.",
+        )
+    if missing:
+        found.afterwards.append(Afterwards(conjunct.text, columns, ""))
+        return True
+    if len(named) == 1:
+        found.filters.append(Filter(named.pop(), conjunct.text))
+        return True
+    return False
+
+
 def _note_equality(
     equal: Classes, pair: tuple[Side, Side, str], streams: Sequence[Stream], owner: int | None
 ) -> None:
@@ -249,6 +284,8 @@ def _note_equality(
 def _refuse_afterwards(found: Predicates) -> None:
     """What Spark judges on finished rows cannot decide who has partners."""
     for rest in found.afterwards:
+        if not rest.reason:
+            continue
         raise InvalidQuery(
             f'"{rest.text}" cannot decide which rows have partners',
             f"the kernel has no {rest.reason}, and Spark would see the results too late.",

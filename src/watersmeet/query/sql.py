@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlglot
 from sqlglot import exp
@@ -39,13 +39,11 @@ _OTHER_CLAUSES = (
     TokenType.UNION,
     TokenType.INTERSECT,
     TokenType.EXCEPT,
-    TokenType.LEFT,
-    TokenType.RIGHT,
-    TokenType.FULL,
     TokenType.NATURAL,
     TokenType.DISTINCT,
 )
 
+_IN_SELECT = [TokenType.IN, TokenType.L_PAREN, TokenType.SELECT]
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _PARENTHESES = (TokenType.L_PAREN, TokenType.R_PAREN)
 # Words of joins that functions have as well.
@@ -55,7 +53,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class SqlStream:
-    """A stream as the FROM clause describes it; what it leaves out is None."""
+    """A stream as the FROM clause describes it; what it leaves out is None. `how` is the word before JOIN."""
 
     source: str
     name: str
@@ -63,6 +61,15 @@ class SqlStream:
     lateness: str | None
     time: str | None
     place: int
+    how: str = "inner"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCondition:
+    """A condition, and the stream behind whose ON it stands; None for one of WHERE."""
+
+    text: str
+    stream: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +97,33 @@ class SqlJoin:
     text: str
     items: tuple[SqlItem, ...]
     streams: tuple[SqlStream, ...]
-    conditions: tuple[str, ...]
+    conditions: tuple[SqlCondition, ...]
     cross: bool
     using: tuple[SqlUsing, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The conditions alone."""
+        return tuple(condition.text for condition in self.conditions)
 
 
 def read_sql(text: str) -> SqlJoin:
     """Take a query apart.
 
     >>> query = read_sql("SELECT a.x FROM s [RANGE 1 HOUR] a, t [ROWS 5] WHERE a.x = t.x")
-    >>> [stream.name for stream in query.streams], query.conditions
+    >>> [stream.name for stream in query.streams], query.texts
     (['a', 't'], ('a.x = t.x',))
     """
     plain = without_comments(text)
     tokens = _tokens(plain)
-    for _, token in _keywords(tokens):
+    for position, token in _keywords(tokens):
+        if [one.token_type for one in tokens[position : position + 3]] == _IN_SELECT:
+            raise _wrong(
+                text,
+                token,
+                "IN with a SELECT is not part of a join",
+                "write WHERE [NOT] EXISTS (SELECT 1 FROM payments [RANGE 1 HOUR] p WHERE p.id = o.id).",
+            )
         if token.token_type in _OTHER_CLAUSES:
             raise _wrong(
                 text,
@@ -115,9 +134,15 @@ def read_sql(text: str) -> SqlJoin:
     select, from_, where = _clauses(text, tokens)
     items = tuple(_items(plain, select))
     streams, conditions, using, cross = _sources(plain, from_)
+    where, existing = _without_exists(plain, where)
+    if existing is not None:
+        _refuse_other_joins(text, streams)
+        conditions += [SqlCondition(one, 1) for one in existing.texts]
+        streams += [replace(one, how=existing.how) for one in existing.streams]
+        cross = cross or existing.cross
     if where:
-        conditions.append(_slice(plain, where))
-    elif any(token.token_type == TokenType.WHERE for token in tokens):
+        conditions.append(SqlCondition(_slice(plain, where)))
+    elif existing is None and any(token.token_type == TokenType.WHERE for token in tokens):
         raise _wrong(text, tokens[-1], "WHERE is followed by nothing", "write a condition, or leave it out.")
     return SqlJoin(text, items, tuple(streams), tuple(conditions), cross, tuple(using))
 
@@ -171,26 +196,116 @@ def _ends_with_alias(item: str) -> bool:
     return isinstance(parsed, exp.Select) and isinstance(parsed.expressions[-1], exp.Alias)
 
 
-def _sources(text: str, tokens: list[Token]) -> tuple[list[SqlStream], list[str], list[SqlUsing], bool]:
+@dataclass(frozen=True, slots=True)
+class _Exists:
+    """What stands in the parentheses after [NOT] EXISTS."""
+
+    how: str
+    streams: tuple[SqlStream, ...]
+    texts: tuple[str, ...]
+    cross: bool
+
+
+def _without_exists(text: str, where: list[Token]) -> tuple[list[Token], _Exists | None]:
+    """The condition of WHERE without [NOT] EXISTS (...), and that apart."""
+    found = [position for position, token in _keywords(where) if token.token_type == TokenType.EXISTS]
+    if not found:
+        return where, None
+    first = found[0]
+    depth, last = 0, first
+    for last in range(first + 1, len(where)):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(where[last].token_type, 0)
+        if depth == 0:
+            break
+    negated = first > 0 and where[first - 1].token_type == TokenType.NOT
+    begin = first - negated
+    around = [where[begin - 1]] * (begin > 0) + where[last + 1 : last + 2]
+    if len(found) > 1 or any(token.token_type != TokenType.AND for token in around):
+        raise _wrong(
+            text,
+            where[found[-1]],
+            "EXISTS stands once, and is connected by AND",
+            "write WHERE NOT EXISTS (SELECT 1 FROM payments [RANGE 1 HOUR] p WHERE p.id = o.id).",
+        )
+    inner = read_sql(_slice(text, where[first + 2 : last]))
+    if any(stream.how != "inner" for stream in inner.streams) or inner.using:
+        raise _wrong(
+            text,
+            where[first],
+            "inside EXISTS streams are joined by JOIN ... ON",
+            "leave out LEFT, RIGHT, FULL, SEMI, ANTI and USING there.",
+        )
+    rest = [*where[: max(0, begin - 1)], *where[last + 1 :]] if begin else where[last + 2 :]
+    return rest, _Exists("anti" if negated else "semi", inner.streams, inner.texts, inner.cross)
+
+
+def _refuse_other_joins(text: str, streams: Sequence[SqlStream]) -> None:
+    if len(streams) > 1:
+        raise InvalidQuery(
+            "EXISTS decides about one stream",
+            f"{point_at(text, streams[1].place)}\nhere it would decide about {len(streams)} of them.",
+            "leave one stream in FROM, and join the others inside EXISTS.",
+        )
+
+
+# The words before JOIN, and what they ask for.
+_HOW = {
+    (): "inner",
+    (TokenType.INNER,): "inner",
+    (TokenType.CROSS,): "inner",
+    (TokenType.LEFT,): "left",
+    (TokenType.RIGHT,): "right",
+    (TokenType.FULL,): "full",
+    (TokenType.SEMI,): "semi",
+    (TokenType.LEFT, TokenType.SEMI): "semi",
+    (TokenType.ANTI,): "anti",
+    (TokenType.LEFT, TokenType.ANTI): "anti",
+}
+_HOW |= {(*words, TokenType.OUTER): how for words, how in _HOW.items() if how in ("left", "right", "full")}
+_JOIN_WORDS = {word for words in _HOW for word in words}
+
+
+def _joins(text: str, tokens: list[Token]) -> tuple[list[Token], dict[int, str]]:
+    """The tokens without the words before JOIN, and what these ask for, by where JOIN stands."""
+    keywords = {position: token.token_type for position, token in _keywords(tokens)}
+    dropped: set[int] = set()
+    asked: dict[int, str] = {}
+    for position, kind in keywords.items():
+        if kind != TokenType.JOIN:
+            continue
+        first = position
+        while keywords.get(first - 1) in _JOIN_WORDS:
+            first -= 1
+        words = tuple(keywords[n] for n in range(first, position))
+        if words not in _HOW:
+            raise _wrong(text, tokens[first], "cannot read what stands before JOIN", "write LEFT JOIN.")
+        dropped.update(range(first, position))
+        asked[position] = _HOW[words]
+    kept = [position for position in range(len(tokens)) if position not in dropped]
+    return [tokens[n] for n in kept], {kept.index(n): how for n, how in asked.items()}
+
+
+def _sources(
+    text: str, tokens: list[Token]
+) -> tuple[list[SqlStream], list[SqlCondition], list[SqlUsing], bool]:
     """The streams, the conditions after ON, the columns after USING, and whether CROSS JOIN was asked for."""
     streams: list[SqlStream] = []
-    conditions: list[str] = []
+    conditions: list[SqlCondition] = []
     using: list[SqlUsing] = []
-    words = {position: token.token_type for position, token in _keywords(tokens)}
-    cross = TokenType.CROSS in words.values()
-    passed_over = (TokenType.CROSS, TokenType.INNER)
-    kept = [token for position, token in enumerate(tokens) if words.get(position) not in passed_over]
+    cross = any(token.token_type == TokenType.CROSS for _, token in _keywords(tokens))
+    kept, asked = _joins(text, tokens)
+    hows = iter(asked.values())
     for relation in _split(kept, (TokenType.COMMA,)):
         first = len(streams)
-        for part in _split(relation, (TokenType.JOIN,)):
+        for number, part in enumerate(_split(relation, (TokenType.JOIN,))):
             joined, *on = _split(part, (TokenType.ON,))
             source, *shared = _split(joined, (TokenType.USING,))
             if shared and (on or first == len(streams)):
                 raise _wrong(text, joined[0], "USING stands after JOIN, in place of ON", _USING_HINT)
-            streams.append(_stream(text, source))
+            streams.append(replace(_stream(text, source), how=next(hows) if number else "inner"))
             if shared:
                 using.append(SqlUsing(first, len(streams) - 1, *_using(text, source, shared[0])))
-            conditions += [_slice(text, condition) for condition in on]
+            conditions += [SqlCondition(_slice(text, condition), len(streams) - 1) for condition in on]
     return streams, conditions, using, cross
 
 

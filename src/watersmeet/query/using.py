@@ -10,7 +10,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Member
-from watersmeet.query.sql import SqlJoin, SqlUsing
+from watersmeet.query.sql import SqlCondition, SqlJoin, SqlUsing
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import point_at
 
@@ -18,7 +18,8 @@ from watersmeet.query.syntax import point_at
 def without_using(query: SqlJoin, streams: Sequence[Stream]) -> SqlJoin:
     """The query with conditions in place of USING, and with a stream before every merged column.
 
-    As in Spark, a merged column is that of the stream on the left.
+    As in Spark, a merged column is that of the stream on the left, of a right join that on the right, and of
+    a full join the one that is there.
     """
     merged: dict[str, str] = {}
     hidden: set[tuple[int, str]] = set()
@@ -29,13 +30,25 @@ def without_using(query: SqlJoin, streams: Sequence[Stream]) -> SqlJoin:
             owner, right = Member.of_column(streams[left[0]], left[1]), _column(streams[using.stream], name)
             if right is None:
                 raise _missing(query, using, name, [streams[using.stream]])
-            conditions.append(f"{owner.text} = {Member.of_column(streams[using.stream], right).text}")
+            other = Member.of_column(streams[using.stream], right)
+            conditions.append(SqlCondition(f"{owner.text} = {other.text}", using.stream))
             hidden.add((using.stream, name.lower()))
-            merged.setdefault(name.lower(), owner.text)
+            how = query.streams[using.stream].how
+            value = {"right": other.text, "full": f"coalesce({owner.text}, {other.text})"}.get(
+                how, owner.text
+            )
+            merged.setdefault(name.lower(), value)
     return replace(
         query,
-        items=tuple(replace(item, text=_qualified(item.text, merged)) for item in query.items),
-        conditions=(*conditions, *(_qualified(text, merged) for text in query.conditions)),
+        items=tuple(
+            # A merged column keeps its name, whatever stands for it.
+            replace(item, text=_qualified(item.text, merged), name=item.name or _own_name(item.text, merged))
+            for item in query.items
+        ),
+        conditions=(
+            *conditions,
+            *(replace(one, text=_qualified(one.text, merged)) for one in query.conditions),
+        ),
     )
 
 
@@ -69,6 +82,12 @@ def _missing(query: SqlJoin, using: SqlUsing, name: str, streams: Sequence[Strea
 
 def _column(stream: Stream, name: str) -> str | None:
     return next((column for column in stream.column_names if column.lower() == name.lower()), None)
+
+
+def _own_name(text: str, merged: Mapping[str, str]) -> str | None:
+    """The name of an item that is just a merged column which two streams make together; None for others."""
+    made_of_two = "(" in merged.get(text.strip().strip("`").lower(), "")
+    return text.strip().strip("`") if made_of_two else None
 
 
 def _qualified(text: str, merged: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.selection import select_items
 from watersmeet.query.sql import SqlStream, read_sql
+from watersmeet.query.sql_kind import sql_kind
 from watersmeet.query.syntax import point_at
 from watersmeet.query.using import without_using
 from watersmeet.query.window import WindowLike, window_of
@@ -171,8 +172,8 @@ def sql(
     for output in () if selected is None else selected.outputs:
         types.refuse_untyped_value(output.text)
     limit = None if memory is None else parse_bytes(memory)
-    conditions = list(parts.conditions)
-    query = join_query(streams, conditions, selected, "inner", types, cross=parts.cross, memory=limit)
+    streams, how, conditions = sql_kind(parts, streams)
+    query = join_query(streams, conditions, selected, how, types, cross=parts.cross, memory=limit)
     return Query.of(query, buckets, Planning(), network)
 
 

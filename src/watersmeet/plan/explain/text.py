@@ -58,7 +58,8 @@ def _lines(facts: Explanation) -> Iterator[str]:
         yield from (f"  {_function(one)}" for one in facts.functions)
     if facts.afterwards:
         yield "after the join, in Spark"
-        yield from (f"  {text}  (the kernel has no {reason})" for text, reason in facts.afterwards)
+        for text, reason in facts.afterwards:
+            yield f"  {text}" + (f"  (the kernel has no {reason})" if reason else "")
     if facts.expected is not None and facts.expected.output.is_known:
         yield from _expected(facts.expected)
     if facts.notes:
