@@ -22,7 +22,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak lint format types check bench-keyed bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
+.PHONY: help setup java demo test soak lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ check: lint types test soak ## All that the continuous integration checks
 
 bench-keyed: setup ## Run the keyed benchmark
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.keyed $(ARGS)
+
+bench-outer: setup ## Run the benchmark of outer joins: against the inner join, and chained Spark joins
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.outer $(ARGS)
 
 bench-adaptive: setup ## Run the benchmark with rates that change: fixed orders against the adapting one
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.adaptive $(ARGS)

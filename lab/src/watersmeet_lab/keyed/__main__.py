@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(workload: Workload, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    root = _written(workload, folder / "base")
+    root = written(workload, folder / "base")
     native_options = {"spark.sql.streaming.join.stateFormatVersion": options.native_format}
     if options.native_store == "rocksdb":
         native_options["spark.sql.streaming.stateStore.providerClass"] = (
@@ -67,7 +67,7 @@ def _run(workload: Workload, options: argparse.Namespace, folder: Path) -> dict[
         cases["native"] = replace(cases["native"], options=native_options)
     outcomes: dict[str, Outcome] = {}
     for name, case in cases.items():
-        outcomes[name] = _measured(name, case)
+        outcomes[name] = run_case(name, case)
     ratios: dict[str, float] = {}
     if "ours" in outcomes and "native" in outcomes:
         ratios["steady_ratio"] = steady_rate(outcomes["ours"]) / steady_rate(outcomes["native"])
@@ -75,7 +75,7 @@ def _run(workload: Workload, options: argparse.Namespace, folder: Path) -> dict[
     if "ours" in outcomes:
         uneven = replace(base, window_s=workload.window_s * 1.2)
         held = state_ratio(base, outcomes["ours"])
-        ratios["state_ratio"] = max(held, state_ratio(uneven, _measured("ours, 1.2 x window", uneven)))
+        ratios["state_ratio"] = max(held, state_ratio(uneven, run_case("ours, 1.2 x window", uneven)))
     if options.scaling and "ours" in outcomes:
         ratios["window10_cost_ratio"] = _scaling(workload, options, folder)
     counts = {name: outcome.results for name, outcome in outcomes.items()}
@@ -110,23 +110,25 @@ def _scaling(workload: Workload, options: argparse.Namespace, folder: Path) -> f
     ten times as many values, so a row has as many matches.
     """
     longer = replace(workload, batches=_SCALING_BATCHES)
-    root = _written(longer, folder / "scaling")
+    root = written(longer, folder / "scaling")
     narrow = Case("ours", longer, str(root), workload.window_s, batches=_SCALING_BATCHES, cores=options.cores)
     wide = replace(narrow, window_s=workload.window_s * longer.wide, key="wide_key")
     costs = [
-        cost_per_row(case, _measured(f"ours, window {case.window_s:g} s", case), wide.window_s)
+        cost_per_row(case, run_case(f"ours, window {case.window_s:g} s", case), wide.window_s)
         for case in (narrow, wide)
     ]
     return costs[1] / costs[0]
 
 
-def _written(workload: Workload, root: Path) -> Path:
+def written(workload: Workload, root: Path) -> Path:
+    """Write the files of a workload; returns their folder."""
     print(f"generating {workload.rows:,} rows", flush=True)
     generate(workload, root)
     return root
 
 
-def _measured(name: str, case: Case) -> Outcome:
+def run_case(name: str, case: Case) -> Outcome:
+    """Run a case, and say how it goes."""
     print(f"running {name} ...", end=" ", flush=True)
     start = time.perf_counter()
     outcome = measured(case)

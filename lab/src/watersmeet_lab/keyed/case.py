@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """What to run."""
+    """What to run; if `optional`, all streams but the first may be without partners."""
 
     system: str
     workload: Workload
@@ -27,6 +27,7 @@ class Case:
     key: str = "key"
     batches: int = 8
     cores: int = 2
+    optional: bool = False
     options: dict[str, str] = field(default_factory=dict)
 
     def path(self, stream: int) -> str:

@@ -26,14 +26,14 @@ def overall_rate(case: Case, outcome: Outcome) -> float:
 
 def state_ratio(case: Case, outcome: Outcome) -> float:
     """Rows held over rows with end > that batch's watermark, in the worst batch from the third on."""
-    times = [_times(case, stream) for stream in range(case.workload.streams)]
+    times = [batch_times(case, stream) for stream in range(case.workload.streams)]
     per_batch = case.workload.stream_batch_rows
     window = round(case.window_s * 1e6)
     ratios = []
     for number, batch in enumerate(outcome.batches[: case.batches]):
         if number < 2 or batch.held is None or batch.watermark is None:
             continue
-        watermark = _micros(batch.watermark)
+        watermark = micros(batch.watermark)
         alive = sum(int(np.sum(column[: (number + 1) * per_batch] + window > watermark)) for column in times)
         ratios.append(batch.held / alive)
     return max(ratios)
@@ -47,11 +47,13 @@ def cost_per_row(case: Case, outcome: Outcome, window_s: float) -> float:
     return sum(batch.seconds for batch in chosen) / sum(batch.rows for batch in chosen)
 
 
-def _times(case: Case, stream: int) -> Any:
+def batch_times(case: Case, stream: int) -> Any:
+    """The times of all rows of a stream, batch after batch."""
     parts = [pq.read_table(path, columns=["ts"]) for path in sorted(Path(case.path(stream)).iterdir())]
     return np.concatenate([part.column("ts").cast("int64").to_numpy() for part in parts])
 
 
-def _micros(text: str) -> int:
+def micros(text: str) -> int:
+    """A watermark as Spark writes it, in microseconds."""
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     return (moment - datetime.fromisoformat("1970-01-01T00:00:00+00:00")) // timedelta(microseconds=1)

@@ -30,6 +30,7 @@ class Workload:
         payload: Bytes of payload per row.
         zipf: Skew of the keys; 0 is uniform.
         string_keys: Whether keys are text.
+        alone: The part of the rows of the first stream that have a key no other stream has.
         seed: Seed of the generator.
     """
 
@@ -43,6 +44,7 @@ class Workload:
     payload: int = 40
     zipf: float = 0.0
     string_keys: bool = False
+    alone: float = 0.0
     seed: int = 20261115
 
     @property
@@ -71,17 +73,19 @@ def generate(workload: Workload, root: Path) -> None:
     for stream in range(workload.streams):
         random = np.random.default_rng([workload.seed, stream])
         for batch in range(workload.batches):
-            table = _table(workload, batch, random)
+            table = _table(workload, batch, random, alone=workload.alone if stream == 0 else 0.0)
             # Random values repeat too seldom for a dictionary.
             write_batch(table, root / f"s{stream}", batch, compression="lz4", use_dictionary=False)
 
 
-def _table(workload: Workload, batch: int, random: np.random.Generator) -> pa.Table:
+def _table(workload: Workload, batch: int, random: np.random.Generator, *, alone: float) -> pa.Table:
     n = workload.stream_batch_rows
     index = np.arange(batch * n, (batch + 1) * n)
     times = index * 1_000_000 // workload.rate + _EPOCH_US
     key = _draw(workload, workload.keys, n, random)
     wide_key = _draw(workload, workload.keys * workload.wide, n, random)
+    if alone:
+        key += np.where(random.random(n) < alone, workload.keys, 0)
     letters = random.integers(97, 123, n * workload.payload, dtype=np.uint8)
     offsets = np.arange(n + 1, dtype=np.int32) * workload.payload
     payload = pa.Array.from_buffers(pa.string(), n, [None, pa.py_buffer(offsets), pa.py_buffer(letters)])
