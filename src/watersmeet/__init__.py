@@ -8,9 +8,10 @@ Example:
 """
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.query.common_window import hopping, session
 from watersmeet.query.function import predicate
 from watersmeet.query.network import Network, network
-from watersmeet.query.window import UNBOUNDED, rows, tumbling
+from watersmeet.query.window import UNBOUNDED, latest, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.host.metrics import metrics
 from watersmeet.spark.query import Query
@@ -29,12 +30,15 @@ __all__ = [
     "Statistics",
     "WatersmeetError",
     "__version__",
+    "hopping",
     "join",
+    "latest",
     "metrics",
     "network",
     "predicate",
     "recommended_settings",
     "rows",
+    "session",
     "sql",
     "statistics",
     "stream",

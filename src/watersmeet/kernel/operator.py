@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.sessions import SessionJoin
 from watersmeet.kernel.waiting import WaitingJoin
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
 
-Kernel = MultiwayJoin | WaitingJoin
+Kernel = MultiwayJoin | WaitingJoin | SessionJoin
 
 
 def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: Callable[[], str]) -> Kernel:
@@ -24,6 +25,8 @@ def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: C
     return kernel_kind(plan, operator).from_plan(plan, operator, layout, new_id)
 
 
-def kernel_kind(plan: Plan, operator: Operator) -> type[MultiwayJoin] | type[WaitingJoin]:
-    """What runs an operator: rows that live by count wait for the watermark."""
+def kernel_kind(plan: Plan, operator: Operator) -> type[MultiwayJoin] | type[WaitingJoin] | type[SessionJoin]:
+    """What runs an operator: rows that live by count, or in sessions, wait for the watermark."""
+    if plan.query.gap_us is not None:
+        return SessionJoin
     return WaitingJoin if plan.waits(operator) else MultiwayJoin

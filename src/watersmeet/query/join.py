@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
+from watersmeet.query.common_window import common_window, refuse_missing_key
 from watersmeet.query.function import Function
 from watersmeet.query.memory import refuse_unfit_memory
 from watersmeet.query.predicate import (
@@ -22,7 +23,7 @@ from watersmeet.query.predicate import (
 from watersmeet.query.selection import Output, Selection, kept_columns, select_columns
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
-from watersmeet.query.window_kind import OwnEnds
+from watersmeet.query.window_kind import OwnEnds, Slots
 
 On = Names | Function | Sequence[str | Function] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -62,6 +63,16 @@ class JoinQuery:
         """Stream names in order."""
         return tuple(stream.name for stream in self.streams)
 
+    @property
+    def slots(self) -> Slots | None:
+        """The slots in which rows of all streams stand; None where they stand in none, or in one each."""
+        return self.streams[0].window.slots
+
+    @property
+    def gap_us(self) -> int | None:
+        """How far apart neighbouring rows of a session are at most; None without sessions."""
+        return self.streams[0].window.gap_us
+
     def own_ends(self, stream: int) -> OwnEnds | None:
         """How the rows of a stream get their ends; None where all live as long as its reach."""
         return self.streams[stream].window.own_ends(self.reaches[stream])
@@ -89,14 +100,18 @@ def join_query(
         memory: Bytes that rows may take in memory; None sets no limit.
     """
     _refuse_what_is_no_join(streams, how)
+    common = common_window(streams)
     keys, conditions = _keys_and_conditions(streams, on)
     found = sort_predicates(streams, conditions, types)
     if keys:
         found.attributes[:0] = shared_key(streams, keys)
     if not cross:
         _refuse_cross_product(found)
+    refuse_missing_key(streams, found.attributes, common)
     apart = _distances(found)
-    reaches = tuple(apart.reach(stream) for stream in range(len(streams)))
+    reaches = tuple(
+        apart.reach(number) if common is None else common.longest_us for number in range(len(streams))
+    )
     _refuse_unlimited(found, reaches, apart)
     refuse_unfit_memory(streams, found.attributes, memory)
     chosen = select

@@ -230,8 +230,8 @@ def _refuse_alike(functions: Sequence[Function]) -> None:
 
 
 def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types) -> None:
-    """A condition on one stream; where rows are counted, one that fails it still counts."""
-    if found.streams[stream].window.counts_rows:
+    """A condition on one stream; where every row matters, one that fails it still does."""
+    if found.streams[stream].window.every_row_matters:
         columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, conjunct.text)))
         _add_condition(found, conjunct, columns, types)
     else:

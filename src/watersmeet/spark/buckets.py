@@ -4,6 +4,7 @@
 |---|---|
 | `MultiwayJoin` | windows of time: rows join as they come |
 | `WaitingJoin` | windows of rows: rows wait for the watermark |
+| `SessionJoin` | sessions: rows wait until theirs has ended |
 | `ProgressiveBucket` | no windows: what does not fit in memory waits on disk |
 | `SiteBucket` | streams at different sites: parts that send each other messages |
 """

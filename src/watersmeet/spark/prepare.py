@@ -176,7 +176,7 @@ def result_rows(
         if kept:
             fields = tuple(ResultField(ref.column, types[ref], *places[ref]) for ref in kept)
             structs.append((stream.name, fields))
-    return ResultRows(tuple(structs))
+    return ResultRows(tuple(structs), query.slots)
 
 
 def _input_task(

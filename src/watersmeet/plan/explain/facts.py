@@ -111,7 +111,7 @@ class Explanation:
     buckets: int
     time_slices: int
     memory: MemoryFacts | None
-    waits: bool
+    waits: str
     adaptive: bool
     tree: Choice | None
     notes: tuple[str, ...]
@@ -148,7 +148,7 @@ def explanation(
         buckets=plan.buckets,
         time_slices=plan.time_slices,
         memory=_memory(plan, forecast),
-        waits=bool(plan.counted(plan.root)),
+        waits=_waits(plan),
         adaptive=plan.adaptive,
         tree=chosen.get("the tree of operators"),
         notes=plan.notes,
@@ -157,6 +157,13 @@ def explanation(
         measured_deployment=seen if isinstance(seen, MeasuredDeployment) else None,
         verbose=verbose,
     )
+
+
+def _waits(plan: Plan) -> str:
+    """What is known only when the watermark has passed; empty where rows join as they come."""
+    if not plan.waits(plan.root):
+        return ""
+    return "windows of rows" if plan.counted(plan.root) else "the ends of sessions"
 
 
 def _memory(plan: Plan, forecast: Forecast | None) -> MemoryFacts | None:

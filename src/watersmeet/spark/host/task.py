@@ -10,6 +10,7 @@ import pyarrow as pa
 from watersmeet.kernel.bucket import Bucket, BucketMaker
 from watersmeet.plan.progressive import Bounded
 from watersmeet.query.function import Function
+from watersmeet.query.window_kind import Slots
 from watersmeet.spark.host.labels import label_of
 
 
@@ -82,9 +83,15 @@ class ResultField:
 
 @dataclass(frozen=True)
 class ResultRows:
-    """Results for the user: structs by name, and the result time."""
+    """Results for the user: structs by name, the slot in which rows met, and the result time.
+
+    Attributes:
+        structs: What they are called, and their fields.
+        slots: The slots in which rows meet; None where results do not say in which.
+    """
 
     structs: tuple[tuple[str, tuple[ResultField, ...]], ...]
+    slots: Slots | None = None
 
 
 @dataclass(frozen=True)
