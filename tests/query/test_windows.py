@@ -60,7 +60,7 @@ def query_of(on: list[str], **windows: Any) -> JoinQuery:
             "alive from ts to the end of its slot of 10 min, at most 1 min from the conditions on time",
             "tumbling 10 min, 60000000 us",
         ),
-        (window_of("0 seconds"), 0, "alive 0 s after ts", "0 us"),
+        (window_of("0 seconds"), 0, "alive at the instant of ts only", "0 us"),
         (wm.latest(), None, "newest of its key by ts, one row per key is kept for ever", "latest"),
         (
             wm.latest(),

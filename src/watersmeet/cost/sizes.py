@@ -32,7 +32,7 @@ class Sizes:
         self.query = query
         self.statistics = statistics
         self._streams = [statistics.of(name) for name in query.names]
-        self._copies = 1 if query.slots is None else query.slots.copies
+        self.copies = 1 if query.slots is None else query.slots.copies
         self._agreement = Agreement(query, statistics)
         self._matches: dict[tuple[frozenset[int], frozenset[int] | None], Figure] = {}
         self._alive: dict[int, Figure] = {}
@@ -81,8 +81,8 @@ class Sizes:
         if found is None:
             chosen = range(len(self.query.attributes)) if only is None else sorted(only)
             found = self._agreement.of(members, chosen)
-            if self._copies > 1 and members:
-                found = found * Figure.estimated(self._copies ** (1 - len(members)))
+            if self.copies > 1 and members:
+                found = found * Figure.estimated(self.copies ** (1 - len(members)))
             for condition in self.query.conditions if only is None else ():
                 if condition.streams <= members:
                     # Of a condition nobody knows anything about, the most is assumed: that it holds.
@@ -123,8 +123,8 @@ class Sizes:
             for other in members:
                 found = found if other == last else found * self.alive(other)
             total = total + found
-        if self._copies > 1 and len(members) > 1:
-            total = total * self._copies
+        if self.copies > 1 and len(members) > 1:
+            total = total * self.copies
         return total * self.match(members)
 
     def row_bytes(self, streams: Iterable[int]) -> Figure:

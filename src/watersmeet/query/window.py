@@ -42,6 +42,10 @@ class TimeWindow(Window):
         """Nothing."""
         return ""
 
+    def explained(self, time: str, reach: int | None) -> str:
+        """How long, or that it is one instant."""
+        return Window.explained(self, time, reach) if self.length else f"alive at the instant of {time} only"
+
     def refuse_unusable(self, stream: str) -> None:
         """Refuse a length below nothing."""
         if self.length < timedelta(0):

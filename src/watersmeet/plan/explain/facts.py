@@ -111,7 +111,8 @@ class Explanation:
     buckets: int
     time_slices: int
     memory: MemoryFacts | None
-    waits: str
+    waits: bool
+    waits_for: str
     adaptive: bool
     tree: Choice | None
     notes: tuple[str, ...]
@@ -148,7 +149,8 @@ def explanation(
         buckets=plan.buckets,
         time_slices=plan.time_slices,
         memory=_memory(plan, forecast),
-        waits=_waits(plan),
+        waits=plan.waits(plan.root),
+        waits_for=_waits_for(plan),
         adaptive=plan.adaptive,
         tree=chosen.get("the tree of operators"),
         notes=plan.notes,
@@ -159,7 +161,7 @@ def explanation(
     )
 
 
-def _waits(plan: Plan) -> str:
+def _waits_for(plan: Plan) -> str:
     """What is known only when the watermark has passed; empty where rows join as they come."""
     if not plan.waits(plan.root):
         return ""
