@@ -8,10 +8,11 @@ Example:
 """
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.query.common_window import hopping, session
 from watersmeet.query.function import predicate
 from watersmeet.query.kind import optional
 from watersmeet.query.network import Network, network
-from watersmeet.query.window import UNBOUNDED, rows, tumbling
+from watersmeet.query.window import UNBOUNDED, latest, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.host.metrics import metrics
 from watersmeet.spark.query import Query
@@ -30,13 +31,16 @@ __all__ = [
     "Statistics",
     "WatersmeetError",
     "__version__",
+    "hopping",
     "join",
+    "latest",
     "metrics",
     "network",
     "optional",
     "predicate",
     "recommended_settings",
     "rows",
+    "session",
     "sql",
     "statistics",
     "stream",

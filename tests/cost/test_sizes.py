@@ -18,6 +18,7 @@ from watersmeet.cost.site import SiteStream
 from watersmeet.cost.sizes import Sizes
 from watersmeet.cost.traffic import Feed, one_attribute
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
+from watersmeet.query.common_window import HoppingWindow
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import WindowLike
@@ -143,3 +144,16 @@ def test_a_condition_nobody_knows_about_is_taken_to_hold() -> None:
     assert Sizes(query, known).match([0, 1]).number == pytest.approx(0.2)
     better = Statistics(known.streams, conditions=statistics({}, conditions={"s0.v < s1.v": 0.5}).conditions)
     assert Sizes(query, better).match([0, 1]).number == pytest.approx(0.1)
+
+
+def test_rows_that_stand_in_several_slots_meet_in_each() -> None:
+    """Two streams in slots of 60 s: as many results as a slot has pairs, as often as slots begin."""
+    known = statistics({f"s{i}": {"rate": rate, "distinct": 50} for i, rate in enumerate((20, 30))})
+    for every in (60, 30, 10):
+        window = HoppingWindow(timedelta(seconds=60), timedelta(seconds=every))
+        sizes = Sizes(query_of([window] * 2, ["k"]), known)
+        pairs = 20 * 60 * 30 * 60 / 50
+        assert sizes.arriving((0, 1)).number == pytest.approx(pairs / every)
+        # At a time, 60 / every slots are open, each with half of its rows on average.
+        assert sizes.alive(0).number == pytest.approx(60 / every * 20 * 30)
+        assert sizes.rate(0).number == sizes.arriving([0]).number == 20

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from oracles import reference
 from oracles.graph import Condition, Event, Events, LastRows
-from oracles.reference import Slots
+from oracles.reference import Hops, Slots
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
+from watersmeet.query.common_window import HoppingWindow
 from watersmeet.query.function import Function, predicate
 from watersmeet.query.window import TumblingWindow, WindowLike
 
@@ -28,7 +29,7 @@ START = 1_700_000_000 * SECOND
 class GraphQuery:
     """A query over streams s0, s1, ...; windows and times in seconds."""
 
-    windows: tuple[int | LastRows | Slots | None, ...]
+    windows: tuple[int | LastRows | Slots | Hops | None, ...]
     conditions: tuple[Condition, ...]
 
     @property
@@ -45,10 +46,12 @@ class GraphQuery:
         ]
 
 
-def window_of(window: int | LastRows | Slots | None) -> WindowLike:
+def window_of(window: int | LastRows | Slots | Hops | None) -> WindowLike:
     """The window as the product takes it."""
     if isinstance(window, Slots):
         return TumblingWindow(timedelta(seconds=window.size))
+    if isinstance(window, Hops):
+        return HoppingWindow(timedelta(seconds=window.size), timedelta(seconds=window.every))
     if isinstance(window, LastRows):
         return RowWindow(window.count, per_key=window.per is not None)
     return None if window is None else timedelta(seconds=window)

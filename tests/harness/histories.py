@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from oracles import reference
-from oracles.reference import Row, Slots, Table
+from oracles.reference import Result, Row, Table, Window
 
 # Rows per stream: enough for several batches, few enough that nested loops stay fast on one hot key.
 _MOST_ROWS = {2: 24, 3: 14, 4: 9, 5: 6, 6: 5}
@@ -34,7 +34,7 @@ KEYS = {
 class History:
     """What arrives: `batches[b][s]` are the rows of stream s in batch b, run under `watermarks[b]`."""
 
-    windows: tuple[int | Slots, ...]
+    windows: tuple[Window, ...]
     batches: list[list[list[Row]]]
     watermarks: list[int | None]
 
@@ -46,6 +46,15 @@ class History:
         """All that arrived in time."""
         rows, _ = reference.on_time(self.batches, self.watermarks)
         return [Table(window, kept) for window, kept in zip(self.windows, rows, strict=True)]
+
+    def leaving(self, expected: Sequence[Result]) -> list[list[Result]]:
+        """Batch by batch the results that leave with it, where they wait for the watermark."""
+        found, before = [], None
+        for mark in self.watermarks:
+            reached = [] if mark is None else [r for r in expected if r[-1] <= mark]
+            found.append([r for r in reached if before is None or r[-1] > before])
+            before = mark
+        return found
 
     def late(self) -> list[int]:
         """How many rows of each stream come too late."""
@@ -65,7 +74,7 @@ def histories(
 ) -> History:
     """A history of up to six streams and eight batches, some of them empty."""
     count = draw(st.sampled_from(list(streams)))
-    windows = tuple(draw(st.lists(st.integers(1, longest_window), min_size=count, max_size=count)))
+    windows = tuple(draw(st.lists(st.integers(0, longest_window), min_size=count, max_size=count)))
     key_of = KEYS[draw(st.sampled_from(list(keys)))]
     batch_count = draw(st.integers(1, 8))
     row = st.tuples(st.integers(0, batch_count - 1), st.integers(0, different_keys - 1), st.integers(0, span))

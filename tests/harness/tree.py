@@ -20,7 +20,7 @@ from oracles.reference import Result
 from watersmeet.kernel.operator import Kernel
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.plan import operators
-from watersmeet.query.stream import RESULT_TIME
+from watersmeet.query.stream import added_columns
 from watersmeet.spark.host.arrivals import Arrivals
 from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.metrics import METRICS_COLUMN
@@ -124,9 +124,10 @@ class Tree:
                 continue
             kept = [n for n, k in zip(self._plan.query.names, self._plan.query.kept, strict=True) if k]
             values = [found.column(name).field("value").to_pylist() for name in kept]
-            times = [t // SECOND for t in (block.times - START).tolist()]
-            assert found.column(RESULT_TIME).cast(pa.int64()).to_pylist() == block.times.tolist()
-            self.results += zip(*values, times, strict=True)
+            added = [found.column(name).cast(pa.int64()) for name in added_columns(self._plan.query.streams)]
+            assert added[-1].to_pylist() == block.times.tolist()
+            values += [[(t - START) // SECOND for t in column.to_pylist()] for column in added]
+            self.results += zip(*values, strict=True)
 
     def _times(self, events: Sequence[Event]) -> pa.RecordBatch:
         micros = pa.array([START + event.ts * SECOND for event in events], pa.int64())

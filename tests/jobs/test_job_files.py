@@ -16,8 +16,9 @@ import pytest
 from harness.programs import environment
 from watersmeet.jobs.job import read_job
 from watersmeet.jobs.settings import InvalidJob
-from watersmeet.query import RowWindow
-from watersmeet.query.window import tumbling, window_of
+from watersmeet.query import RowWindow, Window
+from watersmeet.query.common_window import hopping, session
+from watersmeet.query.window import latest, tumbling, window_of
 
 GOOD = """
 [streams.orders]
@@ -63,9 +64,20 @@ def read(tmp_path: Path, text: str) -> object:
     return read_job(tmp_path / "job.toml")
 
 
-def test_a_window_may_tumble(tmp_path: Path) -> None:
-    (tmp_path / "job.toml").write_text(GOOD.replace('"10 minutes"', '{ tumbling = "10 minutes" }'))
-    assert read_job(tmp_path / "job.toml").streams[0].window == tumbling("10 minutes")
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ('{ tumbling = "10 minutes" }', tumbling("10 minutes")),
+        ('{ hopping = "10 minutes", every = "5 minutes" }', hopping("10 minutes", every="5 minutes")),
+        ('{ session = "5 minutes" }', session("5 minutes")),
+        ('"latest"', latest()),
+        ('"0 seconds"', window_of("0 seconds")),
+        ('{ range = "0 seconds" }', window_of("0 seconds")),
+    ],
+)
+def test_a_window_may_be_of_any_kind(tmp_path: Path, text: str, window: Window) -> None:
+    (tmp_path / "job.toml").write_text(GOOD.replace('"10 minutes"', text))
+    assert read_job(tmp_path / "job.toml").streams[0].window == window
 
 
 def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
@@ -103,6 +115,12 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
             '"10 minutes"',
             '{ tumbling = "0 s" }',
             '[streams.orders.window] tumbling: "0 s" is not positive',
+        ),
+        ('"10 minutes"', '{ hopping = "10 minutes" }', '[streams.orders.window] "every" is missing'),
+        (
+            '"10 minutes"',
+            '{ session = "0 seconds" }',
+            '[streams.orders.window] session: "0 seconds" is not positive',
         ),
         ('"10 seconds"', '"-5 seconds"', '[run] trigger: "-5 seconds" is not positive'),
         ('"s3://bucket/checkpoint"', '""', '[run] "checkpoint" is missing'),

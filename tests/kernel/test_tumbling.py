@@ -29,7 +29,7 @@ def tumbling_histories(draw: st.DrawFn) -> History:
     batches = [
         [[row._replace(ts=row.ts - earlier) for row in rows] for rows in batch] for batch in history.batches
     ]
-    windows = [Slots(w) if t else w for w, t in zip(history.windows, [True, *tumble], strict=True)]
+    windows = [Slots(max(1, w)) if t else w for w, t in zip(history.windows, [True, *tumble], strict=True)]
     marks = [None if mark is None else mark - earlier for mark in history.watermarks]
     return replace(history, windows=tuple(windows), batches=batches, watermarks=marks)
 

@@ -3,15 +3,15 @@
 A second answer comes from DuckDB, which is given the conditions as SQL over plain numbers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
-from oracles.duck import slot
-from oracles.reference import Result, Slots
+from oracles.duck import in_slots, slot
+from oracles.reference import Hops, Result, Slots
 
 COLUMNS = ("x", "y", "z", "v")
 
@@ -45,7 +45,7 @@ class LastRows(NamedTuple):
 class Events(NamedTuple):
     """The rows of one stream; without a window only the conditions limit how long they live."""
 
-    window: int | LastRows | Slots | None
+    window: int | LastRows | Slots | Hops | None
     rows: Sequence[Event]
 
     def alive(self, row: Event, time: int) -> bool:
@@ -64,11 +64,24 @@ def join(streams: Sequence[Events], conditions: Sequence[Condition]) -> list[Res
     results: list[Result] = []
     for combination in product(*(stream.rows for stream in streams)):
         last_start = max(row.ts for row in combination)
+        if isinstance(slots := streams[0].window, Hops):
+            if all(condition.holds(combination) for condition in conditions):
+                results += _in_slots(combination, slots)
+            continue
         if all(condition.holds(combination) for condition in conditions) and all(
             stream.alive(row, last_start) for row, stream in zip(combination, streams, strict=True)
         ):
             results.append((*(row.value for row in combination), last_start))
     return results
+
+
+def _in_slots(combination: Sequence[Event], slots: Hops) -> Iterator[Result]:
+    """A combination in every slot in which all its rows stand."""
+    times = [row.ts for row in combination]
+    first = min(times) - min(times) % slots.every
+    for start in range(first, first - slots.size, -slots.every):
+        if max(times) < start + slots.size:
+            yield (*(row.value for row in combination), start, start + slots.size, max(times))
 
 
 def duck_join(streams: Sequence[Events], conditions: Sequence[Condition]) -> list[Result]:
@@ -86,6 +99,8 @@ def duck_join(streams: Sequence[Events], conditions: Sequence[Condition]) -> lis
         elif isinstance(stream.window, Slots):
             own, last = slot(f"{name}.ts", stream.window.size), slot(f"greatest({times})", stream.window.size)
             alive.append(f"{own} = {last}")
+        elif isinstance(stream.window, Hops):
+            alive.append(f"{name}.slot = {names[0]}.slot")
         elif stream.window is not None:
             alive.append(f"greatest({times}) <= {name}.ts + {stream.window}")
     where = " AND ".join([*(f"({condition.duck})" for condition in conditions), *alive, "true"])
@@ -97,5 +112,10 @@ def duck_join(streams: Sequence[Events], conditions: Sequence[Condition]) -> lis
             connection.register(
                 name, pa.table([pa.array(c, pa.int64()) for c in columns], list(Event._fields))
             )
-        sql = f"SELECT {values}, greatest({times}) FROM {', '.join(names)} WHERE {where}"  # noqa: S608
+        found, sources = f"{values}, greatest({times})", ", ".join(names)
+        if isinstance(slots := streams[0].window, Hops):
+            start = f"s0.slot * {slots.every}"
+            found = f"{values}, {start}, {start} + {slots.size}, greatest({times})"
+            sources = ", ".join(f"{in_slots(name, slots)} AS {name}" for name in names)
+        sql = f"SELECT {found} FROM {sources} WHERE {where}"  # noqa: S608
         return connection.execute(sql).fetchall()

@@ -15,10 +15,11 @@ from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.progressive.planning import MemoryPlanning
 from watersmeet.plan.explain import explain
 from watersmeet.query import Column, RowWindow, Stream
+from watersmeet.query.common_window import hopping, session
 from watersmeet.query.function import predicate
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import UNBOUNDED, WindowLike
+from watersmeet.query.window import UNBOUNDED, WindowLike, latest
 from watersmeet.stats.given import statistics
 
 MINUTE = timedelta(minutes=1)
@@ -46,6 +47,66 @@ def alike(left: Any, right: Any) -> Any:
 ALIKE = predicate(alike, "a.s", "b.s", name="eq", cost="50 us", selectivity=0.01)
 
 PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
+    "slots that overlap, in two operators": (
+        dict.fromkeys("abc", hopping("10 minutes", every="5 minutes")),
+        ["a.x = b.x", "b.y = c.y"],
+        ["a.v"],
+        """
+        join of 3 streams in 2 operators
+          a  alive from ts to the end of each of its 2 slots of 10 min, one every 5 min, up to 0 s late
+          b  alive from ts to the end of each of its 2 slots of 10 min, one every 5 min, up to 0 s late
+          c  alive from ts to the end of each of its 2 slots of 10 min, one every 5 min, up to 0 s late
+        operator 1 on x: arriving rows visit
+          a  -> b[x]
+          b  -> a[x]
+        state of operator 1
+          a  stores v
+          b  stores y
+        operator 2 on y: arriving rows visit
+          c           -> operator 1[y]
+          operator 1  -> c[y]
+        state of operator 2
+          c           stores nothing but key and time
+          operator 1  stores a.v
+          4 buckets by hash of the key, windows cut into 12 time slices, results of one operator stored in the next
+        """,  # noqa: E501 - as it is printed
+    ),
+    "sessions": (
+        dict.fromkeys("ab", session("5 minutes")),
+        ["a.x = b.x", "a.v > 3", "b.ts <= a.ts + INTERVAL 1 MINUTE"],
+        ["a.v"],
+        """
+        join of 2 streams on x
+          a  in a session with the rows of its key, of all streams, up to 5 min apart by ts, up to 0 s late
+          b  in a session with the rows of its key, of all streams, up to 5 min apart by ts, up to 0 s late
+        arriving rows visit
+          a  -> b[x] if a.v > 3 and b.ts <= a.ts + INTERVAL 1 MINUTE
+          b  -> a[x] if a.v > 3 and b.ts <= a.ts + INTERVAL 1 MINUTE
+        state
+          a  stores v, ts
+          b  stores ts
+          4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
+          rows wait for the watermark, since the ends of sessions are known only then
+        """,
+    ),
+    "as of a time": (
+        {"a": timedelta(0), "b": latest()},
+        ["a.x = b.x"],
+        ["a.v"],
+        """
+        join of 2 streams on x
+          a  alive at the instant of ts only, up to 0 s late
+          b  newest of its key by ts, one row per key is kept for ever, up to 0 s late
+        arriving rows visit
+          a  -> b[x]
+          b  -> a[x]
+        state
+          a  stores v
+          b  stores nothing but key and time
+          4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
+          rows wait for the watermark, since windows of rows are known only then
+        """,
+    ),
     "functions, a band and a key": (
         {"a": MINUTE, "b": MINUTE, "c": MINUTE, "d": MINUTE},
         [ALIKE, "abs(a.v - b.v) < 3", predicate(alike, "b.s", "c.s", name="eq"), "c.x = d.x"],

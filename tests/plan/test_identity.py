@@ -13,10 +13,11 @@ import pytest
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan.identity import difference, identity
 from watersmeet.plan.layout import layouts
-from watersmeet.query import Column, RowWindow, Stream
+from watersmeet.query import Column, RowWindow, Stream, Window
+from watersmeet.query.common_window import hopping, session
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
-from watersmeet.query.window import WindowLike
+from watersmeet.query.window import WindowLike, latest, tumbling
 
 PAYMENTS = {"id": "bigint", "ts": "timestamp", "method": "string"}
 
@@ -92,6 +93,29 @@ def test_a_query_may_go_on(harmless: dict[str, Any]) -> None:
 )
 def test_another_query_may_not(change: dict[str, Any], reason: str) -> None:
     assert difference(query_identity(), query_identity(**change)) == reason
+
+
+def test_another_window_of_all_streams_is_another_query() -> None:
+    def both(window: Window) -> str:
+        columns = (Column("id", "bigint"), Column("ts", "timestamp"))
+        streams = [Stream(name, columns, "ts", window) for name in ("a", "b")]
+        plan = choose_plan(join_query(streams, "id", None, "inner", ColumnsOnly()))
+        return json.dumps(identity(plan, plan.root, layouts(plan)[plan.root]))
+
+    windows = [
+        latest(),
+        RowWindow(1, per_key=True),
+        tumbling("10 minutes"),
+        hopping("10 minutes", every="10 minutes"),
+        hopping("10 minutes", every="5 minutes"),
+        session("10 minutes"),
+        session("5 minutes"),
+    ]
+    for window in windows:
+        for other in windows:
+            reason = difference(both(window), both(other))
+            assert (reason == "") == (window == other), (window, other)
+            assert reason == "" or reason.startswith('the window of stream "a" was ')
 
 
 def test_a_key_of_another_type_is_another_query() -> None:

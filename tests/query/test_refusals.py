@@ -13,10 +13,12 @@ from watersmeet.errors import InvalidQuery, InvalidStream, WatersmeetError
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import ProbePath
 from watersmeet.query import Column, JoinQuery, Stream
+from watersmeet.query.common_window import HoppingWindow, SessionWindow, hopping, session
 from watersmeet.query.duration import parse_duration
 from watersmeet.query.join import On, join_query
 from watersmeet.query.predicate import ColumnsOnly
 
+HOPS, SESSIONS = hopping("10 minutes", every="5 minutes"), session("5 minutes")
 COLUMNS = {"order_id": "bigint", "ts": "timestamp", "amount": "double"}
 
 
@@ -26,9 +28,13 @@ def stream(name: str = "orders", columns: dict[str, str] | None = None, **option
 
 
 def join(
-    *streams: Any, on: On = "order_id", select: list[str] | None = None, how: str = "inner"
+    *streams: Any,
+    on: On = "order_id",
+    select: list[str] | None = None,
+    how: str = "inner",
+    memory: int | None = None,
 ) -> JoinQuery:
-    return join_query(streams, on, select, how, ColumnsOnly())
+    return join_query(streams, on, select, how, ColumnsOnly(), memory=memory)
 
 
 def test_the_columns_these_tests_use_make_a_fine_join() -> None:
@@ -57,12 +63,41 @@ def test_the_columns_these_tests_use_make_a_fine_join() -> None:
             "timestamp_ntz",
             "cast",
         ),
-        ({"window": timedelta(0)}, 'window of stream "orders" is not positive', "0 s", "10 minutes"),
         (
             {"window": -timedelta(seconds=5)},
-            'window of stream "orders" is not positive',
+            'window of stream "orders" is negative',
             "-5 s",
-            "10 minutes",
+            "the same instant",
+        ),
+        (
+            {"window": SessionWindow(timedelta(0))},
+            'window of stream "orders" is not positive',
+            "0 s",
+            'wm.session("5 minutes")',
+        ),
+        (
+            {"window": HoppingWindow(timedelta(minutes=10), timedelta(0))},
+            'window of stream "orders" is not positive',
+            "0 s",
+            "wm.hopping",
+        ),
+        (
+            {"window": HoppingWindow(timedelta(minutes=10), timedelta(minutes=4))},
+            'slots of stream "orders" are no multiple of their hop',
+            "a slot of 10 min begins every 4 min",
+            'wm.hopping("10 minutes", every="5 minutes")',
+        ),
+        (
+            {"window": HoppingWindow(timedelta(minutes=4), timedelta(minutes=10))},
+            'slots of stream "orders" are no multiple of their hop',
+            "a slot of 4 min begins every 10 min",
+            "a multiple of the hop",
+        ),
+        (
+            {"window": HoppingWindow(timedelta(days=1), timedelta(seconds=1))},
+            'a row of stream "orders" would stand in 86,400 slots',
+            "stored once for each of them",
+            "a longer hop",
         ),
         ({"lateness": -timedelta(seconds=5)}, 'lateness of stream "orders" is negative', "-5 s", "0 seconds"),
         (
@@ -76,6 +111,7 @@ def test_the_columns_these_tests_use_make_a_fine_join() -> None:
         ({"name": "1st"}, 'stream name "1st" is not usable', "column", "letters"),
         ({"name": "result_time"}, 'stream name "result_time" is reserved', "", "another name"),
         ({"name": "Result_Time"}, 'stream name "Result_Time" is reserved', "", "another name"),
+        ({"name": "window_start"}, 'stream name "window_start" is reserved', "", "another name"),
         ({"name": "__metrics"}, 'stream name "__metrics" is reserved', "", "another name"),
         (
             {"columns": {"ts": "timestamp", "Id": "int", "id": "int"}},
@@ -163,6 +199,62 @@ def test_a_column_that_appears_twice_is_ambiguous() -> None:
             'key columns "orders.order_id" and "b.order_id" and "c.order_id" have different types',
             "bigint and bigint and double",
             "two at a time",
+        ),
+        (
+            [stream(window=HOPS), stream("b", window="10 minutes"), stream("c", window=None)],
+            {},
+            "hopping windows have to be the same in all streams of a query",
+            "orders: hopping 10 min every 5 min, b: 10 min, c: none",
+            "give every stream the window hopping 10 min every 5 min, or none of them",
+        ),
+        (
+            [stream(window=HOPS), stream("b", window=hopping("10 minutes", every="2 minutes"))],
+            {},
+            "hopping windows have to be the same in all streams of a query",
+            "b: hopping 10 min every 2 min",
+            "give every stream",
+        ),
+        (
+            [stream(window=session("1 minute")), stream("b", window=SESSIONS)],
+            {},
+            "session windows have to be the same in all streams of a query",
+            "orders: session 1 min, b: session 5 min",
+            "give every stream",
+        ),
+        (
+            [stream(window=SESSIONS), stream("b", window=SESSIONS)],
+            {"on": ["orders.amount < b.amount"]},
+            "session windows need a key",
+            '"orders", "b"',
+            'on="user"',
+        ),
+        (
+            [stream(window=HOPS), stream("b", window=HOPS), stream("c", window=HOPS)],
+            {"on": ["orders.order_id = b.order_id", "c.amount < b.amount"]},
+            "hopping windows need a key",
+            '"c", "orders+b"',
+            "an equality",
+        ),
+        (
+            [stream(window=SESSIONS), stream("b", window=SESSIONS), stream("c", window=SESSIONS)],
+            {"on": ["orders.order_id = b.order_id", "b.amount = c.amount"]},
+            "sessions need one key that all streams share",
+            "orders.order_id = b.order_id is not about all streams",
+            "filter the DataFrame",
+        ),
+        (
+            [stream(window=HOPS), stream("b", window=HOPS, site="oslo")],
+            {},
+            "hopping windows cannot be joined between sites",
+            '"b" arrive at sites',
+            "leave site= out",
+        ),
+        (
+            [stream(window=SESSIONS), stream("b", window=SESSIONS)],
+            {"memory": 1 << 30},
+            "the memory of a join of sessions cannot be limited",
+            "when it ends",
+            "leave memory= out",
         ),
         (
             [stream(), stream("b")],

@@ -155,6 +155,8 @@ def test_outages_failures_and_late_rows(tmp_path: Path) -> None:
             '"lower(a.key)" is more than a column',
         ),
         (('on = "key"', 'on = ["key", "a.key > 3"]'), 'condition "a.key > 3" is not simulated'),
+        (('"600 ms"', '{ session = "600 ms" }'), "session windows are not simulated"),
+        (('"600 ms"', '"latest"'), "counts the rows of each key"),
         (("payload = 50", 'payload = 50\nfile = "x.csv"\ntime = "ts"'), "there is no file"),
         (("seed = 5", 'fixed_delay = { probe = "80 ms" }'), '[run.fixed_delay] needs "probe" and "removal"'),
         (('latency = "25 ms"\nbandwidth = "1 Mbps"', ""), 'there is no link between "bonn" and "oslo"'),

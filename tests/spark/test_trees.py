@@ -24,7 +24,7 @@ from harness.graphs import (
 from harness.tree import Tree
 from oracles import graph
 from oracles.graph import Event, Events, LastRows
-from oracles.reference import assert_same_rows, watermarks
+from oracles.reference import Hops, assert_same_rows, watermarks
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan
 from watersmeet.plan.plan import operators
@@ -62,6 +62,37 @@ def test_plans_equal_both_oracles(shape: str, streams: int) -> None:
         shapes += len(operators(plan.root))
     assert found > 20
     assert streams == 2 or shapes > 10
+
+
+@pytest.mark.parametrize("streams", [2, 3, 4])
+def test_slots_that_overlap_through_all_operators(streams: int) -> None:
+    """Every link has an equality, so that every operator has a key, and the slot in it."""
+    random = Random(f"{SEED} hops {streams}")  # noqa: S311
+    found = shapes = 0
+    for shape in SHAPES * 4:
+        hop = random.choice([1, 2, 5])
+        window = Hops(hop * random.randint(1, 4), hop)
+        drawn = random_query(random, shape, streams)
+        links = [equality(i, random.choice("xy"), i + 1, "x") for i in range(streams - 1)]
+        query = GraphQuery((window,) * streams, (*links, *drawn.conditions))
+        rows = random_events(random, streams, ROWS[streams], span=25)
+        batches = in_batches(random, rows, random.randint(1, 6), disorder=8)
+        scaled = [[[e._replace(ts=e.ts * SECOND) for e in events] for events in b] for b in batches]
+        under = watermarks(scaled, [0] * streams, unit=1000)
+        kept = on_time(batches, 0, query.windows)
+        expected = graph.join(kept, query.conditions)
+        assert_same_rows(graph.duck_join(kept, query.conditions), expected)
+        plan = plan_of(query, buckets=random.choice([1, 2, 5]))
+        tree = Tree(plan, stored=random.random() < 0.3, adaptive=random.random() < 0.5)
+        for batch, watermark in zip(batches, under, strict=True):
+            tree.batch(batch, watermark)
+        assert_same_rows(tree.results, expected)
+        found += len(expected)
+        shapes += len(operators(plan.root))
+        tree.batch([[] for _ in range(streams)], 10_000 * SECOND)
+        assert tree.held() == 0
+    assert found > 20
+    assert streams == 2 or shapes > 16
 
 
 @pytest.mark.parametrize(("streams", "span"), [(3, 25), (5, 14)])

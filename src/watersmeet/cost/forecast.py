@@ -64,7 +64,7 @@ def forecast(plan: Plan, statistics: Statistics, model: str = "probes") -> Forec
         final_after=batch + lateness,
         lateness=lateness,
         held_by=slowest.name,
-        waits=bool(plan.counted(plan.root)),
+        waits=plan.waits(plan.root),
         batch=batch,
         functions=tuple(_function(sizes, c) for c in plan.query.conditions if c.function is not None),
         first_result_s=_first_result(sizes) if plan.endless else None,
@@ -89,9 +89,10 @@ def _input(plan: Plan, sizes: Sizes, operator: Operator, number: int, lateness: 
     rate, alive = sizes.arriving(part.streams), sizes.alive_together(part.streams)
     # Without the span of a batch, what one batch adds is left out; the reader is told.
     beyond = lateness + (sizes.statistics.batch_seconds.value or 0.0)
-    rows = alive + rate * beyond
     if isinstance(part, Source) and (reach := sizes.query.reaches[part.stream]) is not None:
-        rows = rows + rate * (reach / 1e6 / plan.time_slices / 2)
+        beyond += reach / 1e6 / plan.time_slices / 2
+    # A row of a stream that stands in several slots comes once, and is stored in each.
+    rows = alive + rate * beyond * (sizes.copies if isinstance(part, Source) else 1)
     sent = plan.buckets if operator.sliced else _copies(plan, operator, number)
     stored = 1 if operator.sliced else sent
     row_bytes = sizes.row_bytes(part.streams)

@@ -6,7 +6,7 @@ One model serves all sets of streams (Zhou et al. 2006, eq. 1 to 3, in closed fo
     rate(S)  = match(S) * sum over i of rate(i) * product over j != i of alive(j)
 
 `match` is how likely one row of each stream of S belong together: that their keys agree (`cost.agreement`),
-and that the conditions hold.
+and that the conditions hold. A row that stands in several slots is alive as many times, and meets in each.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Sizes:
         self.query = query
         self.statistics = statistics
         self._streams = [statistics.of(name) for name in query.names]
+        self.copies = 1 if query.slots is None else query.slots.copies
         self._agreement = Agreement(query, statistics)
         self._matches: dict[tuple[frozenset[int], frozenset[int] | None], Figure] = {}
         self._alive: dict[int, Figure] = {}
@@ -80,6 +81,8 @@ class Sizes:
         if found is None:
             chosen = range(len(self.query.attributes)) if only is None else sorted(only)
             found = self._agreement.of(members, chosen)
+            if self.copies > 1 and members:
+                found = found * Figure.estimated(self.copies ** (1 - len(members)))
             for condition in self.query.conditions if only is None else ():
                 if condition.streams <= members:
                     # Of a condition nobody knows anything about, the most is assumed: that it holds.
@@ -120,6 +123,8 @@ class Sizes:
             for other in members:
                 found = found if other == last else found * self.alive(other)
             total = total + found
+        if self.copies > 1 and len(members) > 1:
+            total = total * self.copies
         return total * self.match(members)
 
     def row_bytes(self, streams: Iterable[int]) -> Figure:

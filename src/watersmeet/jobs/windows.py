@@ -29,35 +29,36 @@ def read_window(stream: Table) -> Window:
 
 
 def _time_window(stream: Table, text: str) -> Window | None:
-    length = _duration(stream, "window", text)
+    length = _duration(stream, "window", text, may_be_nothing=True)
     return None if length is None else TimeWindow(length)
 
 
 def _from_table(table: Table, given: dict[str, Any]) -> Window | None:
     # Without the word of any kind, the usual one says what is missing.
     kind = next((_TABLES[name] for name in given if name in _TABLES), _TABLES["rows"])
-    found = [_setting(table, name, of, needed=name == kind.keyword) for name, of in kind.settings.items()]
+    instant = kind is TimeWindow
+    found = [_setting(table, name, of, may_be_nothing=instant) for name, of in kind.settings.items()]
     table.refuse_others()
     return None if None in found else kind(*found)
 
 
-def _setting(table: Table, name: str, of: type, *, needed: bool) -> Any:
+def _setting(table: Table, name: str, of: type, *, may_be_nothing: bool) -> Any:
     if of is bool:
         return table.flag(name)
     if of is int:
-        return table.number(name, needed=needed)
-    text = table.text(name, needed=needed)
-    return None if text is None else _duration(table, name, text)
+        return table.number(name, needed=True)
+    text = table.text(name, needed=True)
+    return None if text is None else _duration(table, name, text, may_be_nothing=may_be_nothing)
 
 
-def _duration(table: Table, name: str, text: str) -> timedelta | None:
+def _duration(table: Table, name: str, text: str, *, may_be_nothing: bool) -> timedelta | None:
     """A length of time; None where it is wrong."""
     try:
         length = parse_duration(text)
     except ValueError as error:
         table.wrong(f"{name}: {error}")
         return None
-    if length <= timedelta(0):
+    if length < timedelta(0) or (length == timedelta(0) and not may_be_nothing):
         table.wrong(f'{name}: "{text}" is not positive')
         return None
     return length

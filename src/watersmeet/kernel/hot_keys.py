@@ -91,7 +91,9 @@ def _rows_of(run: Run, wanted: np.uint64) -> int:
     return 0
 
 
-def key_metrics(windows: Sequence[StoredWindow], key_types: Sequence[tuple[pa.DataType, ...]]) -> Metrics:
+def key_metrics(
+    windows: Sequence[StoredWindow], key_types: Sequence[tuple[pa.DataType, ...]], *, with_slot: bool = False
+) -> Metrics:
     """How many different keys a bucket holds of each input, and the one with the most rows if it is hot.
 
     The only key of an input is reported if there is no hot one; whoever adds reports up drops it unless it is
@@ -100,6 +102,7 @@ def key_metrics(windows: Sequence[StoredWindow], key_types: Sequence[tuple[pa.Da
     Args:
         windows: The windows of the inputs.
         key_types: Per input the types of its key; without any, its keys are not counted.
+        with_slot: Whether a slot follows the key; keys are then those of a slot.
     """
     found: Metrics = {}
     hottest: tuple[tuple[bool, float, int], Metrics] | None = None
@@ -113,7 +116,7 @@ def key_metrics(windows: Sequence[StoredWindow], key_types: Sequence[tuple[pa.Da
             continue
         rank = figures.distinct > 1, hot.rows / window.rows, hot.rows
         if hottest is None or rank > hottest[0]:
-            words = text_numbers(key_text(hot.run, hot.key, types))
+            words = text_numbers(key_text(hot.run, hot.key, types, with_slot=with_slot))
             text: Metrics = {f"hot_text_{place}": word for place, word in enumerate(words)}
             hottest = rank, text | {"hot_rows": hot.rows, "hot_of": window.rows, "hot_input": number}
     return found if hottest is None else found | hottest[1]

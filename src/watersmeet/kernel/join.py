@@ -36,10 +36,11 @@ from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sampling import PathPlanner, sample_windows
 from watersmeet.kernel.search import BLOCK_BYTES, Search
 from watersmeet.kernel.slicing import Slicing
+from watersmeet.kernel.slots import in_slots
 from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
-from watersmeet.query.window_kind import OwnEnds
+from watersmeet.query.window_kind import OwnEnds, Slots
 
 _NO_WATERMARK = -(1 << 62)
 
@@ -55,6 +56,7 @@ class MultiwayJoin(Bucket):
         leaving: Per input the positions of the stored columns that results have.
         streams: The inputs that are streams; rows of the others are never late.
         own_ends: How rows get their ends, by input; the others live as long as their window is.
+        slots: The slots in which rows of all inputs stand; None where they stand in none, or in one each.
         watermark: Every row still to come has a later time.
         planner: Chooses paths by what the windows hold; None keeps to those of the plan.
         slicing: Says which rows are stored here; None stores all that come.
@@ -70,6 +72,7 @@ class MultiwayJoin(Bucket):
     leaving: tuple[tuple[int, ...], ...]
     streams: frozenset[int]
     own_ends: dict[int, OwnEnds] = field(default_factory=dict)
+    slots: Slots | None = None
     watermark: int = _NO_WATERMARK
     planner: PathPlanner | None = None
     slicing: Slicing | None = None
@@ -90,12 +93,13 @@ class MultiwayJoin(Bucket):
         """An empty join for an operator of a plan."""
         found = {i: plan.own_ends(part) for i, part in enumerate(operator.inputs)}
         own_ends = {i: ends for i, ends in found.items() if ends is not None}
+        slots = plan.query.slots
         windows = [
             StoredWindow(
                 plan.reach(part),
                 plan.time_slices,
                 new_id,
-                cut_by_end=i in own_ends,
+                cut_by_end=i in own_ends or slots is not None,
                 lingers=plan.lingers(operator, i),
             )
             for i, part in enumerate(operator.inputs)
@@ -104,7 +108,7 @@ class MultiwayJoin(Bucket):
             tuple(i for i, ref in enumerate(spec.stored) if ref in layout.output) for spec in layout.inputs
         )
         streams = frozenset(i for i, part in enumerate(operator.inputs) if isinstance(part, Source))
-        return cls(windows, Routes(plan, operator, layout), operator.paths, leaving, streams, own_ends)
+        return cls(windows, Routes(plan, operator, layout), operator.paths, leaving, streams, own_ends, slots)
 
     def on_start(self, watermark: int) -> None:
         """A batch begins; rows of streams up to the watermark are late."""
@@ -116,15 +120,18 @@ class MultiwayJoin(Bucket):
         Rows of a stream at or before the watermark are late: they are counted and dropped. The window takes
         the rows at once; the results come as the iterator is read.
         """
-        heads, _ = self.store(part, self.in_time(part, new))
+        return self.met(part, self.in_time(part, new))
+
+    def met(self, part: int, new: Rows) -> Iterator[Results]:
+        """Store new rows of one input and yield the results they complete, whatever the watermark."""
+        heads, _ = self.store(part, new)
         visible: list[Sequence[StoredRun]] = [list(window.runs) for window in self.windows]
         visible[part] = heads
         return self.results(part, visible)
 
     def store(self, part: int, new: Rows) -> tuple[list[StoredRun], list[StoredRun]]:
         """Store new rows; returns the runs that look for partners, and those in which others find them."""
-        if part in self.own_ends:
-            new = replace(new, ends=self.own_ends[part].of(new.times))
+        new = self.with_ends(part, new)
         if self.slicing is None:
             fresh = self.windows[part].insert(new)
             return fresh, fresh
@@ -133,6 +140,14 @@ class MultiwayJoin(Bucket):
         mine = self.slicing.mine(part, kept, window.length, self.watermark)
         passing = replace(window, runs=[], added={}, removed=[])
         return passing.insert(heads), window.insert(kept if mine.all() else kept.take(np.flatnonzero(mine)))
+
+    def with_ends(self, part: int, new: Rows) -> Rows:
+        """Rows as they are stored: in all their slots, and with ends of their own where they have any."""
+        if self.slots is not None:
+            new = in_slots(new, self.slots)
+        if part in self.own_ends:
+            new = replace(new, ends=self.own_ends[part].of(new.times))
+        return new
 
     def in_time(self, part: int, new: Rows) -> Rows:
         """The rows that are not late; both kinds are counted."""
@@ -205,7 +220,7 @@ class MultiwayJoin(Bucket):
             found |= {f"path_{i}": path_number(path) for i, path in enumerate(self.planner.paths)}
         if self.open_limit is None:
             # Where memory is limited, all runs would have to be opened for that.
-            found |= key_metrics(self.windows, self.key_types)
+            found |= key_metrics(self.windows, self.key_types, with_slot=self.slots is not None)
         return found
 
     def results(

@@ -21,6 +21,9 @@ import pyarrow.compute as pc
 from watersmeet.kernel.compiled import I64, U8, U64_TABLE, compiled
 from watersmeet.kernel.hashing import hash_bytes, hash_words
 
+# What `Keys.followed_by` adds to a key.
+NUMBER_BYTES = 8
+
 _CANONICAL_NAN = np.uint64(0x7FF8000000000000)
 
 
@@ -50,6 +53,15 @@ class Keys:
     def take(self, rows: Any) -> Keys:
         """The keys at these positions."""
         return Keys(self.hashes[rows], None if self.encoded is None else self.encoded.take(rows))
+
+    def followed_by(self, numbers: Any) -> Keys:
+        """The keys with one more number each (int64), which ends their bytes; it takes `NUMBER_BYTES`."""
+        starts = np.arange(len(numbers) + 1, dtype=np.int64) * NUMBER_BYTES
+        # A hash that is one to one stands for its key.
+        first = self.encoded or ByteStrings(starts, self.hashes.view(np.uint8))
+        more = np.ascontiguousarray(numbers).view(np.uint8)
+        hashes = hash_words(self.hashes ^ hash_words(numbers.view(np.uint64)))
+        return Keys(hashes, ByteStrings(*_concatenate(first.offsets, first.data, starts, more)))
 
 
 def encode_keys(columns: list[pa.Array]) -> Keys:

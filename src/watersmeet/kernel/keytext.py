@@ -12,24 +12,30 @@ from typing import Any
 
 import pyarrow as pa
 
+from watersmeet.kernel.keys import NUMBER_BYTES
 from watersmeet.kernel.run import Run
 
 _MASK = (1 << 64) - 1
 _UNSTEP = 0x9E3779B97F4A7C15
 
 
-def key_text(run: Run, key: int, types: Sequence[pa.DataType]) -> str:
+def key_text(run: Run, key: int, types: Sequence[pa.DataType], *, with_slot: bool = False) -> str:
     """The values of a key of a run; nested ones as their bytes.
 
     Args:
         run: The run.
         key: Which of its keys.
         types: The types of the key's columns.
+        with_slot: Whether a slot follows, which is left out.
     """
     if run.key_bytes is None:
         return _word(unhashed(int(run.key_hashes[key])), types[0]) if types else ""
     start, stop = int(run.key_bytes.offsets[key]), int(run.key_bytes.offsets[key + 1])
     data = bytes(run.key_bytes.data[start:stop])
+    if with_slot:
+        data = data[:-NUMBER_BYTES]
+        if len(types) == 1 and len(data) == NUMBER_BYTES and _is_word(types[0]):
+            return _word(unhashed(int.from_bytes(data, "little")), types[0])
     if len(types) == 1 and _is_bytes(types[0]):
         return _bytes(data, types[0])
     values, at = [], 0
@@ -100,6 +106,11 @@ def _is_bytes(kind: Any) -> bool:
         or pa.types.is_large_binary(kind)
         or pa.types.is_fixed_size_binary(kind)
     )
+
+
+def _is_word(kind: Any) -> bool:
+    """Whether values are told by their hash."""
+    return not _is_bytes(kind) and not pa.types.is_nested(kind)
 
 
 def _bytes(data: bytes, kind: Any) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.outer import OuterJoin
 from watersmeet.kernel.semi import SemiJoin
+from watersmeet.kernel.sessions import SessionJoin
 from watersmeet.kernel.waiting import WaitingJoin
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
 from watersmeet.query.kind import ANTI, FULL, OUTER, SEMI
 
-Kernel = MultiwayJoin | WaitingJoin | OuterJoin | SemiJoin
+Kernel = MultiwayJoin | WaitingJoin | SessionJoin | OuterJoin | SemiJoin
 
 # Which rows come out without partners, and who sees to it.
 _KINDS: dict[str, type[OuterJoin] | type[SemiJoin]] = {
@@ -37,8 +38,10 @@ def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: C
 
 def kernel_kind(
     plan: Plan, operator: Operator
-) -> type[MultiwayJoin] | type[WaitingJoin] | type[OuterJoin] | type[SemiJoin]:
-    """What runs an operator: rows that live by count wait for the watermark."""
+) -> type[MultiwayJoin] | type[WaitingJoin] | type[SessionJoin] | type[OuterJoin] | type[SemiJoin]:
+    """What runs an operator: rows that live by count, or in sessions, wait for the watermark."""
     if operator.kind in _KINDS:
         return _KINDS[operator.kind]
+    if plan.query.gap_us is not None:
+        return SessionJoin
     return WaitingJoin if plan.waits(operator) else MultiwayJoin

@@ -138,8 +138,7 @@ class OuterJoin(AroundJoin):
         return self.inner.on_rows(number, new)
 
     def _store_unkeyed(self, part: int, new: Rows) -> None:
-        if part in self.inner.own_ends:
-            new = replace(new, ends=self.inner.own_ends[part].of(new.times))
+        new = self.inner.with_ends(part, new)
         if len(new):
             self.unkeyed[part].insert(new)
 
@@ -178,7 +177,8 @@ class OuterJoin(AroundJoin):
 
     def _may_close(self, part: int, stored: StoredRun, after: int) -> int:
         """The first time after another at which a row of a run could close; maybe none does."""
-        alike = part in self.inner.streams and part not in self.inner.own_ends
+        own_ends = part in self.inner.own_ends or self.inner.slots is not None
+        alike = part in self.inner.streams and not own_ends
         first = stored.earliest + (self.inner.windows[part].length if alike else 0)
         return max(first, after + 1)
 

@@ -51,7 +51,8 @@ class StoredWindow:
         removed: Names of runs that are gone since then.
         merge_bytes: Runs are not merged to larger ones than this.
         cut_by_end: Whether time slices hold rows that end together, instead of rows that came together. It is
-            for ends that follow from times: rows of one time end together, and later ones not before.
+            for ends that follow from times: rows of one time and one key end together, and later ones not
+            before.
         lingers: How long rows are kept beyond their end, microseconds.
     """
 

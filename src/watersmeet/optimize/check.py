@@ -54,10 +54,11 @@ def _keys_of(plan: Plan, stream: int) -> set[int]:
 
 def _uncountable(plan: Plan, stream: int) -> InvalidQuery:
     equalities = [plan.query.attributes[number].label for number in sorted(_keys_of(plan, stream))]
+    window = f'its window is "{plan.query.streams[stream].window}"'
     return InvalidQuery(
         f'rows of stream "{plan.query.names[stream]}" cannot be counted per key',
-        f"it is joined on {' and on '.join(equalities)}, which is not one key."
+        f"{window}, and it is joined on {' and on '.join(equalities)}, which is not one key."
         if equalities
-        else "no equality gives it a key.",
+        else f"{window}, and no equality gives it a key.",
         "count the rows of the whole stream, wm.rows(n), or join it on one key only.",
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
+from watersmeet.query.common_window import common_window, refuse_missing_key
 from watersmeet.query.expression import fields
 from watersmeet.query.function import Function
 from watersmeet.query.kind import (
@@ -40,7 +41,7 @@ from watersmeet.query.selection import (
 )
 from watersmeet.query.shared_key import Names, names, shared_key
 from watersmeet.query.stream import Stream
-from watersmeet.query.window_kind import OwnEnds
+from watersmeet.query.window_kind import OwnEnds, Slots
 
 On = Names | Function | Sequence[str | Function | OnCondition] | Mapping[str, Names] | None
 _COLUMN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -111,6 +112,16 @@ class JoinQuery:
         """Stream names in order."""
         return tuple(stream.name for stream in self.streams)
 
+    @property
+    def slots(self) -> Slots | None:
+        """The slots in which rows of all streams stand; None where they stand in none, or in one each."""
+        return self.streams[0].window.slots
+
+    @property
+    def gap_us(self) -> int | None:
+        """How far apart neighbouring rows of a session are at most; None without sessions."""
+        return self.streams[0].window.gap_us
+
     def own_ends(self, stream: int) -> OwnEnds | None:
         """How the rows of a stream get their ends; None where all live as long as its reach."""
         return self.streams[stream].window.own_ends(self.reaches[stream])
@@ -139,6 +150,7 @@ def join_query(
     """
     _refuse_what_is_no_join(streams)
     streams, kind = kind_of(streams, how)
+    common = common_window(streams)
     refuse_endless_wait(streams, kind)
     _refuse_sites(streams, kind)
     keys, conditions = _keys_and_conditions(streams, on)
@@ -147,7 +159,10 @@ def join_query(
         found.attributes[:0] = shared_key(streams, keys, types)
     if not cross:
         _refuse_cross_product(found)
-    reaches = tuple(_reach(found, stream, kind) for stream in range(len(streams)))
+    refuse_missing_key(streams, found.attributes, common)
+    reaches = tuple(
+        _reach(found, number, kind) if common is None else common.longest_us for number in range(len(streams))
+    )
     refuse_unfit_memory(streams, found.attributes, memory)
     chosen = select
     if chosen is not None and not isinstance(chosen, Selection):

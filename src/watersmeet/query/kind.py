@@ -154,14 +154,13 @@ def refuse_endless_wait(streams: Sequence[Stream], kind: str) -> None:
                 "they have no partner.",
                 'give it a window of time, for example window="1 hour".',
             )
-    for number, stream in enumerate(streams):
-        if kind in (OUTER, FULL, SEMI, ANTI) and (stream.window.counts_rows or stream.window.endless):
-            last = kind == OUTER and number == binding_order(streams, kind)[-1] and stream.optional
-            if not last or stream.window.endless:
-                raise InvalidQuery(
-                    f'window {stream.window} of stream "{stream.name}" does not go with this join',
-                    "only the last optional stream of a join may have a window of rows."
-                    if stream.window.counts_rows
-                    else "its rows would have to be kept for ever.",
-                    'give it a window of time, for example window="1 hour".',
-                )
+    for stream in streams:
+        window = stream.window
+        if kind != INNER and (window.counts_rows or window.endless or window.waits_for_watermark):
+            raise InvalidQuery(
+                f'window {window} of stream "{stream.name}" does not go with this kind of join',
+                "its rows would have to be kept for ever."
+                if window.endless
+                else "how long rows without partners have to wait for it is not known.",
+                'give every stream a window of time, for example window="1 hour".',
+            )

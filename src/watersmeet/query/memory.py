@@ -67,6 +67,12 @@ def refuse_unfit_memory(
             "them at hand.",
             "leave memory= out, or give every stream a window of time.",
         )
+    if any(stream.window.gap_us is not None for stream in streams):
+        raise InvalidQuery(
+            "the memory of a join of sessions cannot be limited",
+            "all rows of a session are at hand when it ends.",
+            "leave memory= out, or give every stream a window of time.",
+        )
     if not endless:
         return
     if memory is None:

@@ -336,12 +336,12 @@ def _refuse_alike(functions: Sequence[Function]) -> None:
 
 
 def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types, owner: int | None) -> None:
-    """A condition on one stream; where rows are counted, one that fails it still counts.
+    """A condition on one stream; where every row matters, one that fails it still does.
 
     A preserved row that fails it has no partners, and comes out.
     """
-    counted = found.streams[stream].window.counts_rows
-    if counted or stream in preserved(found.streams, found.kind) or owner not in (None, stream):
+    matters = found.streams[stream].window.every_row_matters
+    if matters or stream in preserved(found.streams, found.kind) or owner not in (None, stream):
         columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, conjunct.text)))
         _add_condition(found, conjunct, columns, types, owner)
     else:

@@ -11,7 +11,7 @@ from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Member
 from watersmeet.query.shared_key import names
 from watersmeet.query.sql import SqlItem
-from watersmeet.query.stream import RESULT_TIME, Stream
+from watersmeet.query.stream import ADDED, Stream, added_columns
 from watersmeet.query.syntax import is_column, mentioned, read_tree
 
 
@@ -36,7 +36,7 @@ class Selection:
 
 
 def select_columns(streams: Sequence[Stream], select: Sequence[str]) -> Selection:
-    """The columns of a list such as ``["a.x", "b.*"]``, and the result time."""
+    """The columns of a list such as ``["a.x", "b.*"]``, and what a join adds."""
     by_name = {stream.name: index for index, stream in enumerate(streams)}
     chosen: list[tuple[int, str]] = []
     for text in names(select):
@@ -57,7 +57,7 @@ def select_columns(streams: Sequence[Stream], select: Sequence[str]) -> Selectio
             )
     outputs = [Output(Member.of_column(streams[index], name).text, name) for index, name in chosen]
     kept = _by_stream(streams, chosen)
-    return Selection(_told_apart([*outputs, Output(RESULT_TIME, RESULT_TIME)]), kept)
+    return Selection(_told_apart([*outputs, *(Output(name, name) for name in added_columns(streams))]), kept)
 
 
 def select_items(streams: Sequence[Stream], items: Sequence[SqlItem]) -> Selection | None:
@@ -67,8 +67,8 @@ def select_items(streams: Sequence[Stream], items: Sequence[SqlItem]) -> Selecti
     outputs: list[Output] = []
     columns: list[tuple[int, str]] = []
     for item in items:
-        if item.text.lower() == RESULT_TIME:
-            outputs.append(Output(RESULT_TIME, item.name or RESULT_TIME))
+        if (name := item.text.lower()) in added_columns(streams):
+            outputs.append(Output(name, item.name or name))
         elif item.text.endswith("*"):
             every = _every_column(streams, item)
             outputs += [Output(Member.of_column(streams[i], name).text, name) for i, name in every]
@@ -133,7 +133,7 @@ def _told_apart(outputs: Sequence[Output]) -> tuple[Output, ...]:
 
     def renamed(output: Output) -> Output:
         shared = output.name is not None and taken.count(output.name.lower()) > 1
-        if not shared or output.chosen or output.text == RESULT_TIME:
+        if not shared or output.chosen or output.text in ADDED:
             return output
         return Output(output.text, output.text.replace("`", "").replace(".", "_", 1))
 

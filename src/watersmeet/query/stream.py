@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -16,7 +17,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 # The column a join adds to its result: when the last row of a combination came alive.
 RESULT_TIME = "result_time"
-_RESERVED = (RESULT_TIME,)
+# What it adds beside it where rows meet in slots: from when to when the slot of a combination is.
+WINDOW_START, WINDOW_END = "window_start", "window_end"
+ADDED = (WINDOW_START, WINDOW_END, RESULT_TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Stream:
                 "the name becomes a column of the result.",
                 "use letters, digits and underscores, starting with a letter.",
             )
-        if self.name.lower() in _RESERVED or self.name.startswith("__"):
+        if self.name.lower() in ADDED or self.name.startswith("__"):
             raise InvalidStream(
                 f'stream name "{self.name}" is reserved',
                 "the result has columns of that kind already.",
@@ -157,3 +160,8 @@ def _refuse_ambiguous_columns(stream: Stream) -> None:
                 "rename or drop one of them before joining.",
             )
         seen[name.lower()] = name
+
+
+def added_columns(streams: Sequence[Stream]) -> tuple[str, ...]:
+    """The columns that a join of some streams adds to those of the streams."""
+    return ADDED if streams[0].window.slots is not None else (RESULT_TIME,)

@@ -1,7 +1,7 @@
 """The kinds of windows: how long a row waits for partners.
 
 A new kind is a class here, with what it says differently from `Window`, and its place in `KINDS`. From there
-SQL and job files know it.
+SQL and job files know it. Kinds that all streams of a query have in common are in `query.common_window`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from watersmeet.errors import InvalidStream
+from watersmeet.query.common_window import HoppingWindow, SessionWindow, length_of
 from watersmeet.query.duration import describe_duration, parse_duration, to_us
-from watersmeet.query.window_kind import Window
+from watersmeet.query.window_kind import Window, refuse_no_time
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow(Window):
-    """A row waits for a length of time; both ends count."""
+    """A row waits for a length of time; both ends count. Without any it meets what is alive at its time."""
 
     length: timedelta
 
@@ -41,9 +42,18 @@ class TimeWindow(Window):
         """Nothing."""
         return ""
 
+    def explained(self, time: str, reach: int | None) -> str:
+        """How long, or that it is one instant."""
+        return Window.explained(self, time, reach) if self.length else f"alive at the instant of {time} only"
+
     def refuse_unusable(self, stream: str) -> None:
-        """Refuse a length of nothing."""
-        refuse_not_positive(stream, self.length, '"10 minutes"')
+        """Refuse a length below nothing."""
+        if self.length < timedelta(0):
+            raise InvalidStream(
+                f'window of stream "{stream}" is negative',
+                f"it is {describe_duration(self.length)}, so a row would end before it begins.",
+                'give it a length, for example window="10 minutes"; "0 seconds" is the same instant.',
+            )
 
     def __str__(self) -> str:
         """As people say it."""
@@ -100,6 +110,43 @@ class RowWindow(Window):
 
 
 @dataclass(frozen=True, slots=True)
+class LatestWindow(Window):
+    """The newest rows of each key: a window of one row per key, or of several where they share its time."""
+
+    keyword: ClassVar[str] = "latest"
+    in_sql: ClassVar[str] = "[LATEST]"
+    waits_for_watermark: ClassVar[bool] = True
+
+    @classmethod
+    def from_sql(cls, text: str) -> LatestWindow:
+        """There is nothing to read."""
+        if text:
+            raise ValueError(f'the latest rows have no "{text}"')
+        return cls()
+
+    @property
+    def most_rows(self) -> int:
+        """One; rows of equal time come and go together."""
+        return 1
+
+    @property
+    def counts_per_key(self) -> bool:
+        """Of each key."""
+        return True
+
+    def explained(self, time: str, reach: int | None) -> str:
+        """What stays, and for how long."""
+        if reach is None:
+            return f"newest of its key by {time}, one row per key is kept for ever"
+        most = describe_duration(timedelta(microseconds=reach))
+        return f"newest of its key by {time}, alive {most} from the conditions on time"
+
+    def __str__(self) -> str:
+        """As people say it."""
+        return "latest"
+
+
+@dataclass(frozen=True, slots=True)
 class TumblingWindow(Window):
     """Time is cut into slots of one size, counted from 1970-01-01 UTC; a row is alive to the end of its slot.
 
@@ -143,7 +190,7 @@ class TumblingWindow(Window):
 
     def refuse_unusable(self, stream: str) -> None:
         """Refuse slots of no time."""
-        refuse_not_positive(stream, self.size, 'wm.tumbling("10 minutes")')
+        refuse_no_time(stream, self.size, 'wm.tumbling("10 minutes")')
 
     def __str__(self) -> str:
         """As people say it."""
@@ -173,7 +220,16 @@ class FromConditions(Window):
         return ""
 
 
-KINDS: tuple[type[Window], ...] = (TimeWindow, RowWindow, TumblingWindow, Unbounded, FromConditions)
+KINDS: tuple[type[Window], ...] = (
+    TimeWindow,
+    RowWindow,
+    LatestWindow,
+    TumblingWindow,
+    HoppingWindow,
+    SessionWindow,
+    Unbounded,
+    FromConditions,
+)
 
 UNBOUNDED = Unbounded()
 FROM_CONDITIONS = FromConditions()
@@ -206,6 +262,18 @@ def rows(count: int, *, per_key: bool = False) -> RowWindow:
     return RowWindow(count, per_key)
 
 
+def latest() -> LatestWindow:
+    """A window of the newest row of each key, and of all rows that share its time.
+
+    With ``window="0 seconds"`` on the other stream, each of its rows meets the newest partners at or before
+    it. One row per key is kept for ever.
+
+    >>> print(latest())
+    latest
+    """
+    return LatestWindow()
+
+
 def tumbling(size: str | timedelta) -> TumblingWindow:
     """A window that ends with its slot of time: of streams with slots of one size, the rows of a slot meet.
 
@@ -217,21 +285,4 @@ def tumbling(size: str | timedelta) -> TumblingWindow:
     >>> print(tumbling("10 minutes"))
     tumbling 10 min
     """
-    try:
-        return TumblingWindow(parse_duration(size))
-    except ValueError as error:
-        raise InvalidStream(
-            "the size of a tumbling window is not a duration",
-            f"{error}.",
-            'write a number and a unit, for example wm.tumbling("10 minutes").',
-        ) from None
-
-
-def refuse_not_positive(stream: str, length: timedelta, example: str) -> None:
-    """Raise InvalidStream if a window lasts no time."""
-    if length <= timedelta(0):
-        raise InvalidStream(
-            f'window of stream "{stream}" is not positive',
-            f"it is {describe_duration(length)}, so no row would ever wait for a partner.",
-            f"give it a length, for example window={example}.",
-        )
+    return TumblingWindow(length_of(size, "the size of a tumbling window", 'wm.tumbling("10 minutes")'))

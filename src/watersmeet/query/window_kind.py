@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from watersmeet.errors import InvalidStream
 from watersmeet.query.duration import describe_duration
 
 
@@ -28,6 +29,8 @@ class Window:
         endless: Whether rows wait for ever.
         left_to_conditions: Whether nothing but the conditions on time says how long rows wait.
         rows_bring_ends: Whether rows of a stream live differently long, so that each carries its end.
+        common: Whether it says which rows of all streams belong together, so that all streams of a query
+            have it, or none. Conditions on time do not make it shorter.
     """
 
     __slots__ = ()
@@ -39,6 +42,7 @@ class Window:
     endless: ClassVar[bool] = False
     left_to_conditions: ClassVar[bool] = False
     rows_bring_ends: ClassVar[bool] = False
+    common: ClassVar[bool] = False
 
     @classmethod
     def from_sql(cls, text: str) -> Window:
@@ -69,6 +73,21 @@ class Window:
     def counts_whole_stream(self) -> bool:
         """Whether rows are counted whatever their key."""
         return self.counts_rows and not self.counts_per_key
+
+    @property
+    def every_row_matters(self) -> bool:
+        """Whether rows that fail a condition change what becomes of others."""
+        return self.counts_rows
+
+    @property
+    def slots(self) -> Slots | None:
+        """The slots of time in which rows stand, where one row stands in several; None where it does not."""
+        return None
+
+    @property
+    def gap_us(self) -> int | None:
+        """How far apart neighbouring rows of a session are at most, microseconds; None without sessions."""
+        return None
 
     def ends(self, times: Any) -> Any:
         """Until when rows of these times live, where they bring their own ends (int64 microseconds)."""
@@ -109,6 +128,24 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Slots:
+    """Slots of time that overlap: slot k begins at k hops from 1970-01-01 UTC.
+
+    Attributes:
+        size: How long a slot is, microseconds.
+        hop: How long after one the next begins; the size is a multiple of it.
+    """
+
+    size: int
+    hop: int
+
+    @property
+    def copies(self) -> int:
+        """In how many slots a row stands."""
+        return self.size // self.hop
+
+
+@dataclass(frozen=True, slots=True)
 class OwnEnds:
     """Until when each row of a stream lives, where rows live differently long.
 
@@ -124,3 +161,13 @@ class OwnEnds:
         """The ends of rows of these times (int64 microseconds)."""
         ends = self.window.ends(times)
         return ends if self.reach is None else np.minimum(ends, times + self.reach)
+
+
+def refuse_no_time(stream: str, length: timedelta, example: str) -> None:
+    """Raise InvalidStream if a length of the window of a stream is no time at all."""
+    if length <= timedelta(0):
+        raise InvalidStream(
+            f'window of stream "{stream}" is not positive',
+            f"it is {describe_duration(length)}, so no row would ever wait for a partner.",
+            f"give it a length, for example window={example}.",
+        )

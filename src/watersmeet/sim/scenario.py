@@ -163,6 +163,12 @@ class Scenario:
                     "between sites only the rows of a whole stream are counted.",
                     "leave out per_key, or give it a window of time.",
                 )
+            if stream.window.common:
+                raise InvalidSimulation(
+                    f"{stream.window.keyword} windows are not simulated",
+                    "between sites nothing joins them.",
+                    "give every stream a window of time.",
+                )
         return query
 
     @cached_property

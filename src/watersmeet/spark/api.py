@@ -44,8 +44,10 @@ def stream(
         name: How the stream is called in the query and in its result.
         df: The rows, streaming or plain.
         time: The column with the event time, a timestamp.
-        window: How long a row waits for partners, for example ``"10 minutes"``; both ends count. A number of
-            rows is written ``wm.rows(1000)``, slots of time ``wm.tumbling("10 minutes")``, and
+        window: How long a row waits for partners, for example ``"10 minutes"``; both ends count, and
+            ``"0 seconds"`` is the same instant. A number of rows is written ``wm.rows(1000)``, the newest of
+            each key ``wm.latest()``, slots of time ``wm.tumbling("10 minutes")``, slots that overlap
+            ``wm.hopping("10 minutes", every="5 minutes")``, sessions ``wm.session("5 minutes")``, and
             ``wm.UNBOUNDED`` waits for ever. It may be left out where conditions on time say how far apart
             the rows of a result can be.
         lateness: How far behind the newest row of this stream a row may arrive and still be joined.
@@ -140,7 +142,8 @@ def sql(
     """Join streams with a query in SQL.
 
     A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]``, ``[TUMBLING 1 HOUR]``,
-    ``[ROWS 1000]`` or ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and
+    ``[HOPPING 10 MINUTES EVERY 5 MINUTES]``, ``[SESSION 5 MINUTES]``, ``[LATEST]``, ``[ROWS 1000]`` or
+    ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and
     ``[TIME ts]`` for the event-time column, which may be left out where there is only one timestamp.
     ``SELECT *`` returns one struct per stream.
 

@@ -6,6 +6,7 @@
 | `WaitingJoin` | windows of rows: rows wait for the watermark |
 | `OuterJoin` | outer, full and anti joins: what has no partner leaves when the watermark has passed it |
 | `SemiJoin` | semi joins: a row leaves with its first partners |
+| `SessionJoin` | sessions: rows wait until theirs has ended |
 | `ProgressiveBucket` | no windows: what does not fit in memory waits on disk |
 | `SiteBucket` | streams at different sites: parts that send each other messages |
 """

@@ -18,7 +18,7 @@ from watersmeet.errors import InvalidQuery, InvalidStream
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
-from watersmeet.query.stream import RESULT_TIME
+from watersmeet.query.stream import added_columns
 from watersmeet.spark.host.memory_limit import on_executors
 from watersmeet.spark.host.operator import control_source, joined, packed_source, packed_times
 from watersmeet.spark.host.task import Task
@@ -123,7 +123,7 @@ def _row_times(plan: Plan, operator: Operator, task: Task, stream: int) -> DataF
 
 
 def result_schema(query: JoinQuery) -> StructType:
-    """Results as operators give them: one struct per stream, and the result time."""
+    """Results as operators give them: one struct per stream, and what a join adds."""
     returned = result_columns(query)
     output = []
     for number, stream in enumerate(query.streams):
@@ -133,13 +133,14 @@ def result_schema(query: JoinQuery) -> StructType:
         ]
         if fields:
             output.append(StructField(stream.name, StructType(fields)))
-    return StructType([*output, StructField(RESULT_TIME, TimestampType())])
+    added = [StructField(name, TimestampType()) for name in added_columns(query.streams)]
+    return StructType([*output, *added])
 
 
 def result_columns_of(query: JoinQuery) -> list[Column]:
     """What the user sees of results that have one struct per stream."""
     if query.outputs is None:
         there = [name for name, kept in zip(query.names, query.kept, strict=True) if kept]
-        return [F.col(name) for name in (*there, RESULT_TIME)]
+        return [F.col(name) for name in (*there, *added_columns(query.streams))]
     columns = [(F.expr(output.text), output.name) for output in query.outputs]
     return [column if name is None else column.alias(name) for column, name in columns]

@@ -199,7 +199,7 @@ def result_rows(
         if kept:
             fields = tuple(ResultField(ref.column, types[ref], *places[ref]) for ref in kept)
             structs.append(ResultStruct(stream.name, fields, tell.get(number)))
-    return ResultRows(tuple(structs))
+    return ResultRows(tuple(structs), query.slots)
 
 
 def _input_task(

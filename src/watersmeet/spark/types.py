@@ -13,7 +13,7 @@ from watersmeet.errors import InvalidQuery
 from watersmeet.query import Column, Stream
 from watersmeet.query.attribute import Side
 from watersmeet.query.spelling import Reading
-from watersmeet.query.stream import RESULT_TIME
+from watersmeet.query.stream import added_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -108,7 +108,8 @@ class SparkTypes:
 
         fields = [StructField(stream.name, stream.source.schema) for stream in self._streams]
         spark: SparkSession = self._streams[0].source.sparkSession
-        return spark.createDataFrame([], StructType([*fields, StructField(RESULT_TIME, TimestampType())]))
+        fields += [StructField(name, TimestampType()) for name in added_columns(self._streams)]
+        return spark.createDataFrame([], StructType(fields))
 
 
 def _analysed(text: str, use: Callable[..., DataFrame]) -> StructType:

@@ -116,6 +116,7 @@ class Explanation:
     time_slices: int
     memory: MemoryFacts | None
     waits: bool
+    waits_for: str
     adaptive: bool
     tree: Choice | None
     notes: tuple[str, ...]
@@ -154,7 +155,8 @@ def explanation(
         buckets=plan.buckets,
         time_slices=plan.time_slices,
         memory=_memory(plan, forecast),
-        waits=bool(plan.counted(plan.root)),
+        waits=plan.waits(plan.root),
+        waits_for=_waits_for(plan),
         adaptive=plan.adaptive,
         tree=chosen.get("the tree of operators"),
         notes=plan.notes,
@@ -163,6 +165,13 @@ def explanation(
         measured_deployment=seen if isinstance(seen, MeasuredDeployment) else None,
         verbose=verbose,
     )
+
+
+def _waits_for(plan: Plan) -> str:
+    """What is known only when the watermark has passed; empty where rows join as they come."""
+    if not plan.waits(plan.root):
+        return ""
+    return "windows of rows" if plan.counted(plan.root) else "the ends of sessions"
 
 
 def _memory(plan: Plan, forecast: Forecast | None) -> MemoryFacts | None:

@@ -183,7 +183,7 @@ def _storage(facts: Explanation) -> Iterator[str]:
     else:
         yield f"  {facts.buckets} buckets {spread}, {progressive.partitions} partitions in all"
     if facts.waits:
-        yield "  rows wait for the watermark, since windows of rows are known only then"
+        yield f"  rows wait for the watermark, since {facts.waits_for} are known only then"
     if facts.memory is not None:
         rows = f"{size(facts.memory.bytes)}, of which {size(facts.memory.rows)} for stored rows"
         yield f"memory of an executor: {rows}"

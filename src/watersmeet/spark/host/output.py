@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from watersmeet.kernel.bucket import Metrics
 from watersmeet.kernel.results import Results
-from watersmeet.query.stream import RESULT_TIME
+from watersmeet.query.stream import RESULT_TIME, WINDOW_END, WINDOW_START
 from watersmeet.spark.host.blobs import PackedRows
 from watersmeet.spark.host.metrics import METRICS_COLUMN, metric_names
 from watersmeet.spark.host.task import CLOSINGS, NextOperator, ResultRows, ResultStruct, Task
@@ -57,7 +57,7 @@ def output_of(task: Task) -> Output:
 
 
 class UserRows:
-    """Results as the user sees them: a struct per stream, and the result time."""
+    """Results as the user sees them: a struct per stream, the slot in which rows met, and the result time."""
 
     def __init__(self, task: Task, rows: ResultRows) -> None:
         """Work out the schema once."""
@@ -67,7 +67,9 @@ class UserRows:
         }
         self._metric_names = metric_names(len(task.inputs), len(task.functions))
         self._has_mail = task.kind.sends_messages
-        self._names = [*self._structs, RESULT_TIME, METRICS_COLUMN, *[MAIL_COLUMN] * self._has_mail]
+        self._slots = rows.slots
+        slot = [] if rows.slots is None else [WINDOW_START, WINDOW_END]
+        self._names = [*self._structs, *slot, RESULT_TIME, METRICS_COLUMN, *[MAIL_COLUMN] * self._has_mail]
 
     def results(self, block: Results) -> pa.RecordBatch:
         """A block of results."""
@@ -79,6 +81,10 @@ class UserRows:
             )
             for one, kind in self._structs.values()
         ]
+        if self._slots is not None:
+            # Rows of a slot are alive to its last instant.
+            ends = block.ends + 1
+            structs += [pa.array(ends - self._slots.size).cast(_TIME), pa.array(ends).cast(_TIME)]
         return self._rows(structs, pa.array(block.times).cast(_TIME))
 
     def heartbeats(self) -> Iterator[pa.RecordBatch]:
@@ -102,7 +108,8 @@ class UserRows:
         return self._rows(self._empty(), pa.nulls(1, _TIME), mail=pa.array([said], _MAIL))
 
     def _empty(self) -> list[pa.Array]:
-        return [pa.nulls(1, kind) for _, kind in self._structs.values()]
+        slot = [] if self._slots is None else [pa.nulls(1, _TIME)] * 2
+        return [*(pa.nulls(1, kind) for _, kind in self._structs.values()), *slot]
 
     def _rows(
         self, structs: list[pa.Array], times: pa.Array, *, metrics: Any = None, mail: Any = None

@@ -10,6 +10,7 @@ import pyarrow as pa
 from watersmeet.kernel.bucket import Bucket, BucketMaker
 from watersmeet.plan.progressive import Bounded
 from watersmeet.query.function import Function
+from watersmeet.query.window_kind import Slots
 from watersmeet.spark.host.labels import label_of
 
 
@@ -101,9 +102,15 @@ class ResultStruct:
 
 @dataclass(frozen=True)
 class ResultRows:
-    """Results for the user: a struct per stream, and the result time."""
+    """Results for the user: a struct per stream, the slot in which rows met, and the result time.
+
+    Attributes:
+        structs: The rows of the streams.
+        slots: The slots in which rows meet; None where results do not say in which.
+    """
 
     structs: tuple[ResultStruct, ...]
+    slots: Slots | None = None
 
 
 # Stands for the closings of a block among the places of its columns.
