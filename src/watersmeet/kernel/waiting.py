@@ -189,6 +189,10 @@ class WaitingJoin(Bucket):
         """A batch begins; rows of streams up to the watermark are late."""
         self.inner.on_start(watermark)
 
+    def late(self, part: int, rows: Rows) -> Any:
+        """A mask of the rows of a stream at or before the watermark."""
+        return self.inner.late(part, rows)
+
     def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
         """Take new rows of an input, or new row times; they wait."""
         if number < len(self.inner.windows):

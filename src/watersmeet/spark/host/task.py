@@ -38,7 +38,11 @@ class InputTask:
         key: Positions of the key columns; none where rows are not placed by a key.
         time: Position of the column with the time at which a row comes alive.
         end: Position of the column with its end; None where the window says it.
+        content: Position of the column with the whole row as JSON, which is told of rows that are set aside;
+            None where nobody asks for them.
         believed: Position of the column that says whether the time is not too far ahead; None believes all.
+        wanted: Position of the column that says whether the conditions on this stream alone hold; None wants
+            all. It and `believed` come last: they need not travel.
         required: Positions of columns without which a row can never be in a result.
         replicated: Whether every bucket gets every row.
         homes: The numbers of the buckets that get its rows; None for all of them.
@@ -54,7 +58,9 @@ class InputTask:
     key: tuple[int, ...]
     time: int
     end: int | None = None
+    content: int | None = None
     believed: int | None = None
+    wanted: int | None = None
     required: tuple[int, ...] = ()
     replicated: bool = False
     homes: tuple[int, ...] | None = None
@@ -82,9 +88,10 @@ class ResultField:
 
 @dataclass(frozen=True)
 class ResultRows:
-    """Results for the user: structs by name, and the result time."""
+    """Results for the user: structs by name, and the result time; with rows that were set aside if wanted."""
 
     structs: tuple[tuple[str, tuple[ResultField, ...]], ...]
+    set_aside: bool = False
 
 
 @dataclass(frozen=True)
