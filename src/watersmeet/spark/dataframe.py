@@ -20,10 +20,12 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_TIME
+from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
-from watersmeet.spark.host.operator import control_source, joined, packed_source, packed_times
+from watersmeet.spark.host.operator import control_source, idle_source, joined, packed_source, packed_times
 from watersmeet.spark.host.set_aside import SET_ASIDE, STRUCT
 from watersmeet.spark.host.task import Task
+from watersmeet.spark.listener import listen
 from watersmeet.spark.prepare import (
     believed_time,
     column_named,
@@ -32,10 +34,11 @@ from watersmeet.spark.prepare import (
     task_tree,
     times_input,
 )
+from watersmeet.spark.private import private_folder
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 # How Spark marks a column with a watermark.
 _WATERMARK = "spark.watermarkDelayMs"
@@ -46,7 +49,7 @@ def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> Dat
 
     Args:
         plan: The plan.
-        control: The folder of end markers, where there can be any.
+        control: The folder of end markers and notes, where there can be any.
         set_aside: Whether rows that are set aside come with the results.
     """
     query = plan.query
@@ -60,16 +63,28 @@ def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> Dat
     if streaming:
         refuse_unsafe_settings(conf)
         _refuse_watermarks(query.streams)
+        listen(spark)
+        if any(stream.idle is not None for stream in query.streams):
+            _refuse_distant(spark)
+            private_folder(control)
     else:
         refuse_large_types(conf)
         _refuse_limit(plan)
     sources = prepared_sources(plan, streaming=streaming, set_aside=set_aside)
     tasks = task_tree(plan, [source.schema for source in sources])
 
+    streams = {stream.name: Patience(stream.lateness_us, stream.idle_s) for stream in query.streams}
+
+    def packed_stream(task: Task, number: int, stream: int) -> DataFrame:
+        idle = None
+        if streaming and query.streams[stream].idle is not None:
+            idle = idle_source(spark, task, number, streams, control)
+        return packed_source(sources[stream], task, number, idle)
+
     def output(operator: Operator) -> DataFrame:
         task = tasks[operator]
         packed = [
-            packed_source(sources[part.stream], task, number) if isinstance(part, Source) else output(part)
+            packed_stream(task, number, part.stream) if isinstance(part, Source) else output(part)
             for number, part in enumerate(operator.inputs)
         ]
         own = {part.stream for part in operator.inputs if isinstance(part, Source)}
@@ -113,6 +128,17 @@ def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
             "read all inputs with readStream, or all with read.",
         )
     return next(iter(kinds.values()))
+
+
+def _refuse_distant(spark: SparkSession) -> None:
+    """Notes about silent streams are left in a folder, which a client far away does not share."""
+    host = getattr(getattr(spark, "_client", None), "host", None)
+    if host not in (None, "localhost", "127.0.0.1", "::1"):
+        raise InvalidQuery(
+            "streams cannot be idle over Spark Connect to another machine",
+            f"the server is at {host}, and has to be told from here which streams are silent.",
+            "leave idle= out, or start the query on the machine of the server.",
+        )
 
 
 def _refuse_limit(plan: Plan) -> None:

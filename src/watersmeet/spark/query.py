@@ -333,6 +333,13 @@ class Query:
         """
         from watersmeet.spark.sites.deployment import deploy
 
+        idle = [stream.name for stream in self.query.streams if stream.idle is not None]
+        if idle:
+            raise InvalidQuery(
+                f'stream "{idle[0]}" of a deployed join cannot be idle',
+                "sites promise each other how far their streams are, and wait for all of them.",
+                "leave idle= out, or run it with to_dataframe().",
+            )
         if self.query.memory is not None:
             raise InvalidQuery(
                 "the memory of a deployed join cannot be limited",

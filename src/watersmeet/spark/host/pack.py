@@ -40,7 +40,7 @@ _CHUNK_BYTES = 1 << 26
 
 @dataclass
 class Report:
-    """What one pack task saw of its stream."""
+    """What one pack task saw of its stream; or what a stream is said to have reached while it is idle."""
 
     input: int
     rows: int = 0
@@ -49,6 +49,7 @@ class Report:
     future_times: int = 0
     null_keys: int = 0
     newest: int | None = None
+    idle: int | None = None
 
     def follow(self, times: pa.Array) -> None:
         """Remember the newest of some times."""

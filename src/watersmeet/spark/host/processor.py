@@ -7,6 +7,7 @@ arrivals -> bucket.on_start, on_rows, on_message, on_silence, on_end, on_batch, 
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -18,6 +19,7 @@ from watersmeet.kernel.bucket import Bucket, Message, Metrics
 from watersmeet.kernel.content import in_order
 from watersmeet.kernel.ipc import from_ipc
 from watersmeet.kernel.judge import Answers, judge_of
+from watersmeet.kernel.numbers import TEXT_WORDS, text_of
 from watersmeet.kernel.results import Results, gathered
 from watersmeet.spark.host.allocator import own_memory, return_freed_memory
 from watersmeet.spark.host.arrivals import Arrivals
@@ -105,6 +107,27 @@ def counted_once(task: Task, number: int, values: Metrics) -> Metrics:
         for name, value in values.items()
         if not (name.startswith(("late_", "rows_")) and name[5:].isdigit() and int(name[5:]) in others)
     }
+
+
+# The hot keys this worker has told.
+_told: set[tuple[str, str]] = set()
+
+
+def tell_hot_key(task: Task, found: Metrics) -> None:
+    """Say on standard error, once, that a bucket has a hot key: a batch that it holds up may take long.
+
+    Nothing in its bucket says whether the only key is hot.
+    """
+    rows, of = found.get("hot_rows"), found.get("hot_of")
+    if rows is None or of is None or rows >= of:
+        return
+    stream = task.inputs[found["hot_input"] or 0].name
+    key = text_of([found[f"hot_text_{place}"] or 0 for place in range(TEXT_WORDS)])
+    if (stream, key) not in _told:
+        _told.add((stream, key))
+        said = f"key {key} of {stream} is hot: it has {rows:,} of the {of:,} rows in its bucket"
+        sys.stderr.write(f"watersmeet: {said}\n")
+        sys.stderr.flush()
 
 
 class Processor:
@@ -226,7 +249,9 @@ class Processor:
             values[f"memory_bytes_{part}"] = sum(
                 entry.size for entry in entries if open_runs is None or entry.id in open_runs
             )
-        return values | counted_once(task, number, bucket.take_metrics()) | function_metrics(task)
+        found = bucket.take_metrics()
+        tell_hot_key(task, found)
+        return values | counted_once(task, number, found) | function_metrics(task)
 
     def _status(self, state: BucketState, bucket: Bucket, results: int) -> bytes:
         """What is known about a bucket beside its metrics, and how many results it has in this batch."""
