@@ -33,11 +33,10 @@ _heard_in: WeakSet[Any] = WeakSet()
 
 def listen(spark: SparkSession) -> None:
     """Hear the joins of a session; once is enough."""
-    if spark in _heard_in:
-        return
     try:
-        spark.streams.addListener(JoinListener())
-        _heard_in.add(spark)
+        if spark not in _heard_in:
+            spark.streams.addListener(JoinListener())
+            _heard_in.add(spark)
     except Exception as error:  # noqa: BLE001
         logger.info("joins of this session cannot be listened to: %s", error)
 
