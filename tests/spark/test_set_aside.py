@@ -123,7 +123,7 @@ def test_plain_frames_have_no_late_rows(spark: SparkSession, tmp_path: Path) -> 
     assert selected.columns == ["note", "k", "result_time", "set_aside"]
 
 
-@pytest.mark.parametrize("routing", ["replicated", "aligned"])
+@pytest.mark.parametrize("routing", [pytest.param("replicated", marks=pytest.mark.soak), "aligned"])
 def test_rows_that_several_buckets_get_are_told_once(
     spark: SparkSession, tmp_path: Path, routing: str
 ) -> None:

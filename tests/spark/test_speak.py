@@ -6,11 +6,19 @@ would not have been enough.
 
 import datetime as dt
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from harness.totals import TotalsMaker
+from watersmeet.kernel.bucket import Metrics
+from watersmeet.kernel.numbers import text_numbers
 from watersmeet.spark.host.metrics import BatchMetrics, HotKey, StreamMetrics
+from watersmeet.spark.host.processor import tell_hot_key
+from watersmeet.spark.host.task import InputTask, ResultRows, Task
+from watersmeet.spark.listener import heard
 from watersmeet.spark.speak import Speaker
 
 NOON = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
@@ -138,3 +146,20 @@ def test_partitions_without_work(partitions: int | None, buckets: int, told: int
     for line in lines:
         assert line.startswith("200 shuffle partitions for 8 buckets")
         assert "spark.sql.shuffle.partitions" in line
+
+
+def test_a_worker_tells_a_hot_key_once(capsys: pytest.CaptureFixture[str]) -> None:
+    spec = InputTask(name="payments", kept=pa.schema([]), key=(), time=0)
+    task = Task(identity="", maker=TotalsMaker(), buckets=("0",), inputs=(spec,), output=ResultRows(()))
+    text: Metrics = {f"hot_text_{place}": word for place, word in enumerate(text_numbers("7"))}
+    hot = text | {"hot_rows": 300, "hot_of": 1_000, "hot_input": 0}
+    for found in (hot | {"hot_of": 300}, hot, hot, {"hot_rows": None}):
+        tell_hot_key(task, found)
+    said = "watersmeet: key 7 of payments is hot: it has 300 of the 1,000 rows in its bucket\n"
+    assert capsys.readouterr().err == said
+
+
+def test_a_progress_that_cannot_be_read_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    for progress in (None, 7, SimpleNamespace(observedMetrics={"watersmeet 1: a": {}}, batchId=1)):
+        heard(progress)
+    assert caplog.text == ""

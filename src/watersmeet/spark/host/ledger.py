@@ -61,6 +61,8 @@ class Ledger:
         values |= {f"idle_{i}": int(str(i) in self.idle) for i in streams}
         reached = {i: self.newest[str(i)] - task.inputs[i].lateness for i in streams if str(i) in self.newest}
         reached |= {i: max(self.idle[str(i)], reached.get(i, 0)) for i in streams if str(i) in self.idle}
+        if watermark is None:
+            return values
         # A stream that has sent nothing yet holds the watermark at its start.
         silent = [i for i in streams if i not in reached]
         holder = silent[0] if silent else min(reached, key=lambda i: (reached[i], i), default=None)

@@ -159,7 +159,7 @@ class BatchMetrics:
         worker_bytes: Where memory is limited, what the largest of the Python workers has of its own.
         rows_examined_per_result: Candidates that were looked at per result.
         kernel_ms: Time in the join itself, over all buckets.
-        watermark_held_by: The stream the others wait for.
+        watermark_held_by: The stream the others wait for; None where there is no watermark.
         hot_keys: Keys with very many rows.
         streams: By input.
         predicates: By the text of the function.
