@@ -11,7 +11,7 @@ from itertools import count
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import LongType, StructField, StructType, TimestampType
+from pyspark.sql.types import BooleanType, LongType, StructField, StructType, TimestampType
 
 from harness.graphs import SECOND, START, filtered
 from harness.kernel import store_and_load
@@ -134,12 +134,13 @@ class Tree:
         return pa.record_batch([micros.cast(pa.timestamp("us", tz="UTC"))], ["ts"])
 
     def _schema(self, stream: int) -> StructType:
-        return StructType(
-            [
-                StructField(f"c{i}", TimestampType() if ref.column == "ts" else LongType())
-                for i, ref in enumerate(source_columns(self._plan, stream))
-            ]
-        )
+        columns = [
+            StructField(f"c{i}", TimestampType() if ref.column == "ts" else LongType())
+            for i, ref in enumerate(source_columns(self._plan, stream))
+        ]
+        if guarded(self._plan, self._plan.query.streams[stream]):
+            columns.append(StructField("believed", BooleanType()))
+        return StructType(columns)
 
     def _rows(self, stream: int, events: Sequence[Event]) -> pa.RecordBatch:
         events = filtered(self._plan.query, stream, events)
@@ -150,14 +151,11 @@ class Tree:
                 values = [START + ts * SECOND for ts in values]
             columns.append(pa.array(values, pa.int64()))
         schema = self._arrow[stream]
-        rows = pa.record_batch(
+        if "believed" in schema.names:
+            columns.append(pa.array([True] * len(events), pa.bool_()))
+        return pa.record_batch(
             [column.cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
         )
-        believed = pa.array([True] * len(events), pa.bool_())
-        return rows.append_column("believed", believed) if self._guarded(stream) else rows
-
-    def _guarded(self, stream: int) -> bool:
-        return guarded(self._plan, self._plan.query.streams[stream])
 
 
 def _collect(blobs: Blobs, batches: object) -> None:

@@ -4,6 +4,7 @@ Would catch: code that needs the driver's memory or its Java gateway, files of o
 another, state that does not follow a bucket to another executor.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from oracles.reference import assert_same_rows
 @pytest.mark.soak
 def test_spark_connect_with_executors_in_processes_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     """Both at once, since starting all these processes is what takes the time."""
-    scenario = Scenario(tmp_path)
+    scenario = Scenario(tmp_path, late_rows=True)
     scenario.feed(3)
     output = programs.run(
         "harness.application",
@@ -39,3 +40,8 @@ def test_spark_connect_with_executors_in_processes_of_their_own(spark: SparkSess
     # The session has its own way to send what was observed.
     assert f"results: {len(expected)}\n" in output
     assert "measured over" in output
+    # And its own way to be listened to.
+    late = next(name for name, rows in enumerate(scenario.late()) if rows)
+    assert re.search(
+        rf"query \S+: \d+ rows? of s{late} came up to", (tmp_path / "application.log").read_text()
+    )

@@ -7,6 +7,7 @@ schema = "id BIGINT, ts TIMESTAMP"
 time = "ts"
 window = "10 minutes"                 or another of `query.window`, such as { rows = 100, per_key = true }
 lateness = "30 seconds"
+idle = "5 minutes"                    after how long a silence the others go on without it
 site = "tokyo"                        where its rows arrive, if streams arrive at different places
 statistics = { rate = 100, distinct = 5000 }   what is known about it
 
@@ -78,6 +79,7 @@ class StreamSettings:
     max_future: str | None
     statistics: dict[str, Any]
     site: str | None = None
+    idle: str | None = None
 
 
 @dataclass(frozen=True)
@@ -212,10 +214,13 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
             max_future=stream.text("max_future") or "1 day",
             statistics=stream.raw("statistics") or {},
             site=stream.text("site"),
+            idle=stream.text("idle"),
         )
         for what, value in (("lateness", settings.lateness), ("max_future", settings.max_future)):
             if value is not None and value != "none":
                 stream.duration(what, value)
+        if settings.idle is not None:
+            stream.duration("idle", settings.idle, positive=True)
         stream.refuse_others()
         found.append(settings)
     if table.given and len(found) < 2:

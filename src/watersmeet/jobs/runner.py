@@ -143,6 +143,7 @@ def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) ->
             lateness=settings.lateness,
             max_future=None if settings.max_future == "none" else settings.max_future,
             site=settings.site,
+            idle=settings.idle,
         )
     if job.sql is not None:
         return df

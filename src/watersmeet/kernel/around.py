@@ -7,6 +7,7 @@ from typing import Any
 
 from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
 from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sampling import PathPlanner
 from watersmeet.kernel.slicing import Slicing
 
@@ -56,6 +57,10 @@ class AroundJoin(Bucket):
     def on_start(self, watermark: int) -> None:
         """A batch begins; rows of streams up to the watermark are late."""
         self.inner.on_start(watermark)
+
+    def late(self, part: int, rows: Rows) -> Any:
+        """A mask of the rows of a stream at or before the watermark."""
+        return self.inner.late(part, rows)
 
     def save(self) -> dict[str, Any]:
         """What to keep beside the runs."""

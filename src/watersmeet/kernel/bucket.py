@@ -14,9 +14,10 @@ What differs between kinds is declared by the class, so that a host never asks w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.results import Results
@@ -94,6 +95,11 @@ class Bucket:
         """Rows of an input have come; what they bring about comes as the iterator is read."""
         raise NotImplementedError
 
+    def late(self, part: int, rows: Rows) -> Any:
+        """A mask of the rows of an input that come too late: `on_rows` drops and counts them."""
+        del part
+        return np.zeros(len(rows), bool)
+
     def on_message(self, sender: str, body: bytes) -> Outcome:
         """A message of another bucket has come, in the order in which that one sent them."""
         raise NotImplementedError
@@ -170,10 +176,14 @@ class Bucket:
 
 @dataclass(slots=True)
 class Counts:
-    """What a join did since the counts were last taken: by input, and in all."""
+    """What a join did since the counts were last taken: by input, and in all.
+
+    `late_by` is how far behind the watermark the latest row of an input was, microseconds.
+    """
 
     late: list[int]
     rows_in: list[int]
+    late_by: dict[int, int] = field(default_factory=dict)
     results: int = 0
     examined: int = 0
     lookups: int = 0
@@ -183,6 +193,7 @@ class Counts:
         late: Metrics = {f"late_{part}": count for part, count in enumerate(self.late)}
         return {
             **late,
+            **{f"late_by_us_{part}": most for part, most in self.late_by.items()},
             "results": self.results,
             "rows_examined": self.examined,
             "lookups": self.lookups,

@@ -149,15 +149,20 @@ class MultiwayJoin(Bucket):
             new = replace(new, ends=self.own_ends[part].of(new.times))
         return new
 
+    def late(self, part: int, rows: Rows) -> Any:
+        """Rows of a stream at or before the watermark are late, results of another join never."""
+        return rows.times <= self.watermark if part in self.streams else np.zeros(len(rows), bool)
+
     def in_time(self, part: int, new: Rows) -> Rows:
         """The rows that are not late; both kinds are counted."""
         self.counts.rows_in[part] += len(new)
-        late = new.times <= self.watermark
-        if part not in self.streams or not late.any():
+        late = self.late(part, new)
+        if not late.any():
             return new
-        kept = np.flatnonzero(~late)
-        self.counts.late[part] += len(new) - len(kept)
-        return new.take(kept)
+        self.counts.late[part] += int(late.sum())
+        late_by = self.watermark - int(new.times[late].min())
+        self.counts.late_by[part] = max(late_by, self.counts.late_by.get(part, 0))
+        return new.take(np.flatnonzero(~late))
 
     def on_watermark(self, watermark: int) -> None:
         """Every row still to come has a later time: drop what it cannot meet, and tidy up."""

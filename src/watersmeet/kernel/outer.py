@@ -125,11 +125,19 @@ class OuterJoin(AroundJoin):
         """Per window the input whose rows it holds."""
         return [*range(len(self.inner.windows)), *self.unkeyed]
 
+    def late(self, number: int, rows: Rows) -> Any:
+        """A mask of the rows of a stream at or before the watermark, with a key or without."""
+        return self.inner.late(self._input(number), rows)
+
+    def _input(self, number: int) -> int:
+        """The input that rows belong to, which without a key come as one of their own."""
+        inputs = len(self.inner.windows)
+        return number if number < inputs else list(self.unkeyed)[number - inputs]
+
     def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
         """Take new rows of an input, or rows of it without a key; yields the results without nulls."""
-        inputs = len(self.inner.windows)
-        if number >= inputs:
-            part = list(self.unkeyed)[number - inputs]
+        part = self._input(number)
+        if part != number:
             self._store_unkeyed(part, self.inner.in_time(part, new))
             return iter(())
         if all(side.together for side in self.sides):

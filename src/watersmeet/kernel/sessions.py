@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.bucket import Bucket, Counts, Metrics, Outcome
+from watersmeet.kernel.around import AroundJoin
+from watersmeet.kernel.bucket import Metrics, Outcome
 from watersmeet.kernel.hot_keys import key_metrics
 from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.results import Results
@@ -29,7 +30,7 @@ from watersmeet.plan.layout import OperatorLayout
 
 
 @dataclass(slots=True)
-class SessionJoin(Bucket):
+class SessionJoin(AroundJoin):
     """One bucket of a join of sessions.
 
     Attributes:
@@ -39,7 +40,6 @@ class SessionJoin(Bucket):
         next_end: No session ends before this time; None where there are no rows.
     """
 
-    inner: MultiwayJoin
     gap: int
     windows: list[StoredWindow] = field()
     next_end: int | None = None
@@ -55,19 +55,6 @@ class SessionJoin(Bucket):
         # Rows of a session that has ended meet at one instant.
         inner.windows = [StoredWindow(0, 1, new_id) for _ in operator.inputs]
         return cls(inner, gap, [StoredWindow(gap, plan.time_slices, new_id) for _ in operator.inputs])
-
-    @property
-    def watermark(self) -> int:
-        """Every row still to come has a later time."""
-        return self.inner.watermark
-
-    @watermark.setter
-    def watermark(self, value: int) -> None:
-        self.inner.watermark = value
-
-    def on_start(self, watermark: int) -> None:
-        """A batch begins; rows up to the watermark are late."""
-        self.inner.on_start(watermark)
 
     def on_rows(self, part: int, new: Rows) -> Iterator[Results]:
         """Take new rows of an input; they wait."""
@@ -104,10 +91,6 @@ class SessionJoin(Bucket):
         """Go on from there."""
         self.inner.load(kept)
         self.next_end = kept.get("next_end")
-
-    def take_counts(self) -> Counts:
-        """The counts, starting anew."""
-        return self.inner.take_counts()
 
     def take_metrics(self) -> Metrics:
         """What it did, and which keys wait."""

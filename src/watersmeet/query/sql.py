@@ -27,7 +27,8 @@ from watersmeet.query.window_kind import Window
 
 # What may stand in brackets.
 _WINDOWS = {kind.keyword.upper(): kind for kind in KINDS if kind.in_sql}
-_SETTINGS = (*_WINDOWS, "LATENESS", "TIME")
+_LENGTHS = {"LATENESS": "[LATENESS 30 SECONDS]", "IDLE": "[IDLE 5 MINUTES]"}
+_SETTINGS = (*_WINDOWS, *_LENGTHS, "TIME")
 _HINT = "write SELECT ... FROM orders [RANGE 10 MINUTES] o, clicks [ROWS 1000] c WHERE o.id = c.id."
 _USING_HINT = "write FROM orders [RANGE 10 MINUTES] JOIN clicks [ROWS 1000] USING (id)."
 # What a SELECT may hold that a join does not.
@@ -59,6 +60,7 @@ class SqlStream:
     name: str
     window: Window | None
     lateness: str | None
+    idle: str | None
     time: str | None
     place: int
     how: str = "inner"
@@ -347,13 +349,17 @@ def _stream(text: str, tokens: list[Token]) -> SqlStream:
                 raise _wrong(text, token, f'cannot read "{token.text}" after stream "{source.text}"', _HINT)
             alias = token
         alias_follows = token.token_type == TokenType.ALIAS
-    window, lateness, time = found.get("window"), found.get("lateness"), found.get("time")
+    window = found.get("window")
+    lateness, idle, time = (
+        given if isinstance(given := found.get(what), str) else None for what in ("lateness", "idle", "time")
+    )
     return SqlStream(
         source=source.text,
         name=alias.text,
         window=None if isinstance(window, str) else window,
-        lateness=lateness if isinstance(lateness, str) else None,
-        time=time if isinstance(time, str) else None,
+        lateness=lateness,
+        idle=idle,
+        time=time,
         place=source.start,
     )
 
@@ -365,11 +371,11 @@ def _setting(text: str, bracket: Token, tokens: list[Token]) -> tuple[str, str |
     try:
         if kind in _WINDOWS:
             return "window", _WINDOWS[kind].from_sql(value)
-        if kind == "LATENESS":
+        if kind in _LENGTHS:
             parse_duration(value)
-            return "lateness", value
+            return kind.lower(), value
     except ValueError as error:
-        how = _WINDOWS[kind].in_sql if kind in _WINDOWS else "for example [LATENESS 30 SECONDS]"
+        how = _WINDOWS[kind].in_sql if kind in _WINDOWS else f"for example {_LENGTHS[kind]}"
         raise _wrong(text, bracket, f"{error}", f"write {how}.") from None
     if kind == "TIME" and len(tokens) == 2:
         return "time", tokens[1].text

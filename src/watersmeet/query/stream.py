@@ -56,6 +56,7 @@ class Stream:
         source: The rows themselves, a DataFrame; nothing in this layer looks inside.
         site: Where its rows arrive; None where that does not matter.
         optional: Whether results go on without it, with nulls, where it has no partner for them.
+        idle: After how long a silence, on the clock, the others go on without it; None always waits.
 
     >>> s = Stream("a", (Column("k", "int"), Column("ts", "timestamp")), "ts", timedelta(seconds=5))
     >>> s.lateness_us
@@ -71,6 +72,7 @@ class Stream:
     source: Any = field(default=None, compare=False, repr=False)
     site: str | None = None
     optional: bool = False
+    idle: timedelta | None = None
 
     def __post_init__(self) -> None:
         """Refuse a stream that could never be joined."""
@@ -112,10 +114,33 @@ class Stream:
                 "give it a length, or None to trust every timestamp.",
             )
 
+        self._refuse_unfit_idle()
+
+    def _refuse_unfit_idle(self) -> None:
+        if self.idle is None:
+            return
+        if self.idle <= timedelta(0):
+            raise InvalidStream(
+                f'idle of stream "{self.name}" is not a length of time',
+                f"it is {describe_duration(self.idle)}.",
+                'say after how long a silence the others go on without it: idle="5 minutes".',
+            )
+        if self.window.endless:
+            raise InvalidStream(
+                f'stream "{self.name}" cannot be idle',
+                "without windows there is no watermark that it could hold back.",
+                "leave idle= out, or give the streams windows.",
+            )
+
     @property
     def lateness_us(self) -> int:
         """The lateness in microseconds."""
         return to_us(self.lateness)
+
+    @property
+    def idle_s(self) -> float | None:
+        """After how many seconds of silence the others go on without it."""
+        return None if self.idle is None else self.idle.total_seconds()
 
     @property
     def max_future_us(self) -> int | None:

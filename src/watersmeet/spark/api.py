@@ -37,6 +37,7 @@ def stream(
     lateness: str | timedelta = "0 seconds",
     max_future: str | timedelta | None = "1 day",
     site: str | None = None,
+    idle: str | timedelta | None = None,
 ) -> Stream:
     """Name a DataFrame as a stream of a join.
 
@@ -55,6 +56,8 @@ def stream(
             of them would move the watermark past everything; None trusts every timestamp.
         site: Where its rows arrive, if streams of the query arrive at different places. Several streams may
             share a site.
+        idle: After how long a silence, on the clock, the other streams go on without this one, for example
+            ``"5 minutes"``. Rows that come later may be late. None always waits for it.
 
     Example:
         >>> orders = wm.stream("orders", orders_df, time="ts", window="10 minutes", lateness="30 seconds")
@@ -77,6 +80,7 @@ def stream(
         max_future=None if max_future is None else _duration(name, "max_future", max_future),
         source=df,
         site=site,
+        idle=None if idle is None else _duration(name, "idle", idle),
     )
 
 
@@ -143,7 +147,7 @@ def sql(
 
     A stream is followed by its settings in brackets: ``[RANGE 10 MINUTES]``, ``[TUMBLING 1 HOUR]``,
     ``[HOPPING 10 MINUTES EVERY 5 MINUTES]``, ``[SESSION 5 MINUTES]``, ``[LATEST]``, ``[ROWS 1000]`` or
-    ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, and
+    ``[ROWS 10 PER KEY]`` for the window, ``[LATENESS 30 SECONDS]``, ``[IDLE 5 MINUTES]``, and
     ``[TIME ts]`` for the event-time column, which may be left out where there is only one timestamp.
     ``SELECT *`` returns one struct per stream.
 
@@ -195,9 +199,11 @@ def _sql_stream(text: str, part: SqlStream, sources: Mapping[str, DataFrame | St
             time=part.time or source.time,
             window=source.window if part.window is None else part.window,
             lateness=_duration(part.name, "lateness", part.lateness) if part.lateness else source.lateness,
+            idle=_duration(part.name, "idle", part.idle) if part.idle else source.idle,
         )
     time = part.time or _only_timestamp(part.source, source)
-    return stream(part.name, source, time=time, window=part.window, lateness=part.lateness or "0 seconds")
+    lateness = part.lateness or "0 seconds"
+    return stream(part.name, source, time=time, window=part.window, lateness=lateness, idle=part.idle)
 
 
 def _only_timestamp(name: str, df: DataFrame) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from watersmeet.errors import InvalidQuery, InvalidStream
@@ -19,9 +20,12 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import added_columns
+from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
-from watersmeet.spark.host.operator import control_source, joined, packed_source, packed_times
+from watersmeet.spark.host.operator import control_source, idle_source, joined, packed_source, packed_times
+from watersmeet.spark.host.set_aside import SET_ASIDE, STRUCT
 from watersmeet.spark.host.task import Task
+from watersmeet.spark.listener import listen
 from watersmeet.spark.prepare import (
     believed_time,
     column_named,
@@ -30,18 +34,27 @@ from watersmeet.spark.prepare import (
     task_tree,
     times_input,
 )
+from watersmeet.spark.private import private_folder
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 # How Spark marks a column with a watermark.
 _WATERMARK = "spark.watermarkDelayMs"
 
 
-def join_dataframe(plan: Plan, control: Path) -> DataFrame:
-    """The DataFrame that computes a plan; `control` is the folder of end markers, where there can be any."""
+def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> DataFrame:
+    """The DataFrame that computes a plan.
+
+    Args:
+        plan: The plan.
+        control: The folder of end markers and notes, where there can be any.
+        set_aside: Whether rows that are set aside come with the results.
+    """
     query = plan.query
+    if set_aside:
+        _refuse_taken_name(query)
     streaming = _all_streaming_or_none(query.streams)
     spark = query.streams[0].source.sparkSession
     conf = spark.conf
@@ -50,16 +63,28 @@ def join_dataframe(plan: Plan, control: Path) -> DataFrame:
     if streaming:
         refuse_unsafe_settings(conf)
         _refuse_watermarks(query.streams)
+        listen(spark)
+        if any(stream.idle is not None for stream in query.streams):
+            _refuse_distant(spark)
+            private_folder(control)
     else:
         refuse_large_types(conf)
         _refuse_limit(plan)
-    sources = prepared_sources(plan)
+    sources = prepared_sources(plan, streaming=streaming, set_aside=set_aside)
     tasks = task_tree(plan, [source.schema for source in sources])
+
+    streams = {stream.name: Patience(stream.lateness_us, stream.idle_s) for stream in query.streams}
+
+    def packed_stream(task: Task, number: int, stream: int) -> DataFrame:
+        idle = None
+        if streaming and query.streams[stream].idle is not None:
+            idle = idle_source(spark, task, number, streams, control)
+        return packed_source(sources[stream], task, number, idle)
 
     def output(operator: Operator) -> DataFrame:
         task = tasks[operator]
         packed = [
-            packed_source(sources[part.stream], task, number) if isinstance(part, Source) else output(part)
+            packed_stream(task, number, part.stream) if isinstance(part, Source) else output(part)
             for number, part in enumerate(operator.inputs)
         ]
         own = {part.stream for part in operator.inputs if isinstance(part, Source)}
@@ -67,16 +92,31 @@ def join_dataframe(plan: Plan, control: Path) -> DataFrame:
         if streaming and task.kind.hears_silence:
             assert plan.bounded is not None
             packed.append(control_source(spark, task, control, plan.bounded.tick_s))
-        return joined(task, packed, result_schema(query) if operator is plan.root else None)
+        return joined(task, packed, schema if operator is plan.root else None)
 
-    return finished(query, output(plan.root))
+    schema = result_schema(query)
+    if set_aside:
+        schema = schema.add(SET_ASIDE, from_arrow_type(STRUCT))
+    return finished(query, output(plan.root), set_aside=set_aside)
 
 
-def finished(query: JoinQuery, results: DataFrame) -> DataFrame:
+def finished(query: JoinQuery, results: DataFrame, *, set_aside: bool = False) -> DataFrame:
     """Results as the user wants them, from one struct per stream: Spark judges what is left to it."""
+    more = [F.col(SET_ASIDE)] if set_aside else []
     for rest in query.afterwards:
-        results = results.filter(F.expr(rest.text))
-    return results.select(*result_columns_of(query))
+        condition = F.expr(rest.text)
+        results = results.filter(condition | more[0].isNotNull() if more else condition)
+    return results.select(*result_columns_of(query), *more)
+
+
+def _refuse_taken_name(query: JoinQuery) -> None:
+    taken = query.names if query.outputs is None else [output.name or "" for output in query.outputs]
+    if SET_ASIDE in map(str.lower, taken):
+        raise InvalidQuery(
+            f'the result has a column "{SET_ASIDE}" already',
+            "rows that are set aside come in a column of that name.",
+            "rename that stream or column, or leave set_aside=True out.",
+        )
 
 
 def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
@@ -88,6 +128,17 @@ def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
             "read all inputs with readStream, or all with read.",
         )
     return next(iter(kinds.values()))
+
+
+def _refuse_distant(spark: SparkSession) -> None:
+    """Notes about silent streams are left in a folder, which a client far away does not share."""
+    host = getattr(getattr(spark, "_client", None), "host", None)
+    if host not in (None, "localhost", "127.0.0.1", "::1"):
+        raise InvalidQuery(
+            "streams cannot be idle over Spark Connect to another machine",
+            f"the server is at {host}, and has to be told from here which streams are silent.",
+            "leave idle= out, or start the query on the machine of the server.",
+        )
 
 
 def _refuse_limit(plan: Plan) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -40,24 +41,49 @@ if TYPE_CHECKING:
 
 # Stands for the closings of results among their columns.
 _CLOSING = Ref(-1, "")
+# Spark would leave out microseconds.
+_JSON_TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
-def prepared_sources(plan: Plan) -> list[DataFrame]:
-    """Per stream the DataFrame to pack: filtered, with columns c0, c1, ... as `source_columns` lists them.
+# Columns that follow those of a prepared source, where they are needed; see `InputTask`.
+CONTENT, BELIEVED, WANTED = "content", "believed", "wanted"
 
-    Where not every time is believed, a last column says which are.
+
+def prepared_sources(plan: Plan, *, streaming: bool = False, set_aside: bool = False) -> list[DataFrame]:
+    """Per stream the DataFrame to pack, with columns c0, c1, ... as `source_columns` lists them.
+
+    Further columns follow: the whole row as JSON, if rows that are set aside are asked for; whether a time is
+    believed, where not every one is; and whether the filters hold. Only where a watermark follows the newest
+    row, rows that fail them have to be seen: of them only the time is left. Elsewhere they are gone.
     """
     prepared = []
     for number, stream in enumerate(plan.query.streams):
         source: DataFrame = stream.source.alias(stream.name)
-        for condition in plan.query.filters:
-            if condition.stream == number:
-                source = source.filter(F.expr(condition.text))
-        columns = [value_column(plan.query, ref) for ref in source_columns(plan, number)]
+        refs = source_columns(plan, number)
+        columns = {f"c{i}": value_column(plan.query, ref) for i, ref in enumerate(refs)}
+        if set_aside:
+            columns[CONTENT] = _as_json(stream)
+        filters = [F.expr(condition.text) for condition in plan.query.filters if condition.stream == number]
+        if filters and streaming and not plan.endless:
+            wanted = F.coalesce(reduce(lambda left, right: left & right, filters), F.lit(False))
+            time = f"c{refs.index(Ref(number, stream.time))}"
+            columns = {name: one if name == time else F.when(wanted, one) for name, one in columns.items()}
+        else:
+            wanted = None
+            for condition in filters:
+                source = source.filter(condition)
         if guarded(plan, stream):
-            columns.append(believed_time(stream))
-        prepared.append(source.select(*[column.alias(f"c{i}") for i, column in enumerate(columns)]))
+            columns[BELIEVED] = believed_time(stream)
+        if wanted is not None:
+            columns[WANTED] = wanted
+        prepared.append(source.select(*[column.alias(name) for name, column in columns.items()]))
     return prepared
+
+
+def _as_json(stream: Stream) -> Column:
+    """All of a row, to the microsecond, with its nulls."""
+    whole = F.struct(*[column_named(name) for name in stream.column_names])
+    return F.to_json(whole, {"timestampFormat": _JSON_TIME, "ignoreNullFields": "false"})
 
 
 def guarded(plan: Plan, stream: Stream) -> bool:
@@ -106,7 +132,7 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]
     links: dict[Operator, NextOperator] = {}
     for operator in reversed(operators(plan.root)):
         inputs = tuple(
-            _input_task(plan, operator, number, layout, types)
+            _input_task(plan, operator, number, layout, types, schemas)
             for number, layout in enumerate(found[operator].inputs)
         )
         alone = not any(isinstance(part, Source) for part in operator.inputs)
@@ -122,7 +148,11 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]
             maker=_maker(bare, operator, found[operator], inputs),
             buckets=tuple(map(str, range(plan.buckets))),
             inputs=inputs,
-            output=links.get(operator) or _result_rows(plan, found[operator], inputs),
+            output=links.get(operator)
+            or replace(
+                _result_rows(plan, found[operator], inputs),
+                set_aside=any(CONTENT in schema.names for schema in schemas),
+            ),
             functions=functions_of(query, operator.conditions),
             memory=plan.bounded,
         )
@@ -203,7 +233,12 @@ def result_rows(
 
 
 def _input_task(
-    plan: Plan, operator: Operator, number: int, layout: InputLayout, types: dict[Ref, DataType]
+    plan: Plan,
+    operator: Operator,
+    number: int,
+    layout: InputLayout,
+    types: dict[Ref, DataType],
+    schemas: Sequence[StructType],
 ) -> InputTask:
     part = operator.inputs[number]
     replicated = operator.sliced or (number in operator.replicated and operator.segment is None)
@@ -219,12 +254,16 @@ def _input_task(
     if isinstance(part, Source):
         columns = source_columns(plan, part.stream)
         stream = plan.query.streams[part.stream]
+        names = schemas[part.stream].names
+        further = {what: place for place, what in enumerate(names) if what in (CONTENT, BELIEVED, WANTED)}
         return InputTask(
             name=plan.input_name(part),
             kept=kept,
             key=tuple(columns.index(ref) for ref in layout.key),
             time=columns.index(Ref(part.stream, stream.time)),
-            believed=len(columns) if guarded(plan, stream) else None,
+            content=further.get(CONTENT),
+            believed=further.get(BELIEVED),
+            wanted=further.get(WANTED),
             required=tuple(columns.index(ref) for ref in _required(plan, part.stream)),
             replicated=replicated,
             aligned=aligned,

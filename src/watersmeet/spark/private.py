@@ -44,6 +44,14 @@ def private_folder(folder: Path) -> Path:
     return folder
 
 
+def is_private(folder: Path) -> bool:
+    """Whether a folder is there and nobody else can enter it."""
+    try:
+        return not _why_open(folder)
+    except OSError:
+        return False
+
+
 def believed(file: Path) -> bool:
     """Whether a file is there and can only be ours: our own, in a folder that nobody else can enter."""
     try:

@@ -248,15 +248,26 @@ class Query:
             expected = forecast(self.plan, self.planning.statistics, self.planning.cost_model)
         return explain(self.plan, expected, seen, verbose=verbose, form=form)
 
-    def to_dataframe(self) -> DataFrame:
+    def to_dataframe(self, *, set_aside: bool = False) -> DataFrame:
         """The results as a DataFrame: streaming if the inputs are, plain if they are plain.
 
         The streaming DataFrame takes any sink, trigger and following operator in append mode;
         ``result_time``, the moment the last row of a result came alive, is its event-time column.
+
+        Args:
+            set_aside: Whether rows that can never join come as well: late ones, those with a null key or a
+                null time, and those dated too far ahead. They are rows of the same DataFrame in which all is
+                null but one more column, ``set_aside``: a struct of stream, reason, time and content, the
+                whole row as JSON. It is null for results.
+
+        Example:
+            >>> query = wm.join(orders, payments, on="order_id")
+            >>> query.to_dataframe(set_aside=True).columns
+            ['orders', 'payments', 'result_time', 'set_aside']
         """
         from watersmeet.spark.dataframe import join_dataframe
 
-        return join_dataframe(self.plan, self.control)
+        return join_dataframe(self.plan, self.control, set_aside=set_aside)
 
     def finish(self, running: Any, *streams: str, timeout: str | float | timedelta | None = None) -> None:
         """Say that streams have ended, and wait until all their results are found.
@@ -322,6 +333,13 @@ class Query:
         """
         from watersmeet.spark.sites.deployment import deploy
 
+        idle = [stream.name for stream in self.query.streams if stream.idle is not None]
+        if idle:
+            raise InvalidQuery(
+                f'stream "{idle[0]}" of a deployed join cannot be idle',
+                "sites promise each other how far their streams are, and wait for all of them.",
+                "leave idle= out, or run it with to_dataframe().",
+            )
         if self.query.memory is not None:
             raise InvalidQuery(
                 "the memory of a deployed join cannot be limited",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
@@ -151,6 +152,10 @@ class ProgressiveBucket(Bucket):
         partitions = self.join.partitions
         sides = ([0] * partitions, [1] * partitions)
         return [*sides[0], *sides[1], *sides[0], *sides[1]]
+
+    def late(self, side: int, rows: Rows) -> Any:
+        """All that comes after the end of its stream is late."""
+        return np.full(len(rows), bool(self.join.books.complete[side]))
 
     def on_rows(self, side: int, rows: Rows) -> Iterator[Results]:
         """New rows of a stream; those after its end are refused and counted."""

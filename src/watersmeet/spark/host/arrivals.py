@@ -13,8 +13,8 @@ from watersmeet.spark.mail.mailbox import CONTROL_SENDER, unseal
 if TYPE_CHECKING:
     import pandas as pd
 
-# Inputs that are no streams: ticks and end markers, and mail.
-CONTROL, MAIL = -1, -2
+# Inputs that are no streams: ticks and end markers, mail, and rows that were set aside.
+CONTROL, MAIL, ASIDE = -1, -2, -3
 
 
 @dataclass
@@ -25,11 +25,13 @@ class Arrivals:
         blobs: Packed rows by input.
         mail: By sender the bodies of its mail, by number.
         ended: The streams that have ended.
+        aside: Packed rows that were set aside.
     """
 
     blobs: dict[int, list[Any]] = field(default_factory=dict)
     mail: dict[str, dict[int, bytes]] = field(default_factory=lambda: defaultdict(dict))
     ended: set[int] = field(default_factory=set)
+    aside: list[Any] = field(default_factory=list)
 
     @classmethod
     def of_frames(cls, frames: Iterator[pd.DataFrame]) -> Arrivals:
@@ -56,6 +58,8 @@ class Arrivals:
                 arrived.ended.update(json.loads(bytes(blob))["ended"])
             elif number == MAIL:
                 arrived._add_mail(bytes(blob))
+            elif number == ASIDE:
+                arrived.aside.append(blob)
             else:
                 arrived.blobs.setdefault(number, []).append(blob)
         arrived.blobs = dict(sorted(arrived.blobs.items()))

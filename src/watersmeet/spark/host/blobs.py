@@ -132,10 +132,14 @@ def limited(blobs: list[Any], most_bytes: int = UNPACK_BYTES) -> Iterator[list[A
     return in_groups(blobs, (len, most_bytes))
 
 
-def unpack(blobs: list[Any], spec: InputTask) -> Rows:
-    """The rows in some blobs of one input."""
+def opened(blobs: list[Any]) -> pa.RecordBatch:
+    """The columns in some blobs of one input, as they were packed."""
     parts = [from_ipc(blob) for blob in blobs]
-    batch = pa.concat_batches(parts) if len(parts) > 1 else parts[0]
+    return pa.concat_batches(parts) if len(parts) > 1 else parts[0]
+
+
+def rows_in(batch: pa.RecordBatch, spec: InputTask) -> Rows:
+    """The same as a bucket takes them."""
 
     def instants(position: int) -> Any:
         return batch.column(position).cast(pa.int64()).to_numpy()

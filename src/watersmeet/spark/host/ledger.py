@@ -23,17 +23,22 @@ class Ledger:
         identity: Which query it is.
         newest: Per input the newest time it has ever sent.
         totals: Per kind of count, and input, how many there were so far.
+        idle: What idle inputs are said to have reached; gone as soon as one has rows again.
     """
 
     identity: str
     newest: dict[str, int] = field(default_factory=dict)
     totals: dict[str, dict[str, int]] = field(default_factory=dict)
+    idle: dict[str, int] = field(default_factory=dict)
 
     def add(self, reports: Sequence[dict[str, Any]]) -> Metrics:
         """Add what the pack tasks of a batch saw; returns the sums of the batch."""
         values: Metrics = {}
-        for report in reports:
+        # A stream that has rows in the batch in which it is said to be idle is not idle.
+        for report in sorted(reports, key=lambda one: one["newest"] is not None):
             number = str(report["input"])
+            if report["idle"] is not None:
+                self.idle[number] = report["idle"]
             for kind in COUNTED:
                 name = f"{kind}_{number}"
                 values[name] = (values.get(name) or 0) + report[kind]
@@ -41,6 +46,7 @@ class Ledger:
                 of_kind[number] = of_kind.get(number, 0) + report[kind]
             if report["newest"] is not None:
                 self.newest[number] = max(self.newest.get(number, report["newest"]), report["newest"])
+                self.idle.pop(number, None)
         return values
 
     def times(self, task: Task, watermark: int | None) -> Metrics:
@@ -51,7 +57,12 @@ class Ledger:
             behind = {number: newest - watermark for number, newest in self.newest.items()}
             values |= {f"behind_us_{number}": max(0, lag) for number, lag in behind.items()}
         streams = [i for i, spec in enumerate(task.inputs) if spec.stream is not None]
+        values |= {f"lateness_us_{i}": task.inputs[i].lateness for i in streams}
+        values |= {f"idle_{i}": int(str(i) in self.idle) for i in streams}
         reached = {i: self.newest[str(i)] - task.inputs[i].lateness for i in streams if str(i) in self.newest}
+        reached |= {i: max(self.idle[str(i)], reached.get(i, 0)) for i in streams if str(i) in self.idle}
+        if watermark is None:
+            return values
         # A stream that has sent nothing yet holds the watermark at its start.
         silent = [i for i in streams if i not in reached]
         holder = silent[0] if silent else min(reached, key=lambda i: (reached[i], i), default=None)

@@ -84,6 +84,8 @@ class StreamMetrics:
         rows: Rows that came; their conditions on this stream alone held.
         row_bytes: Bytes of those that can join, as they were packed.
         late: Rows that came too late.
+        late_by: How far behind the watermark the latest of them was; None if none was late, or there is no
+            watermark.
         null_keys: Rows without a value that has to equal another.
         null_times: Rows without a time.
         future_times: Rows dated too far ahead.
@@ -95,12 +97,15 @@ class StreamMetrics:
         newest: The newest time the stream has ever sent; None if there is none yet, or Python has no date for
             it.
         behind: How far the watermark of the batch is behind that; None where there is no watermark.
+        lateness: How late its rows may be, as it was declared; None in a batch without input.
+        idle: Whether it is idle, so that the others do not wait for it.
         paths: The ways its new rows take, in the buckets that reported.
     """
 
     rows: int = field(metadata=_metric(Fold.SUM))
     row_bytes: int = field(metadata=_metric(Fold.SUM))
     late: int = field(metadata=_metric(Fold.SUM))
+    late_by: timedelta | None = field(metadata=_metric(Fold.MOST, name="late_by_us", read=_timedelta))
     null_keys: int = field(metadata=_metric(Fold.SUM))
     null_times: int = field(metadata=_metric(Fold.SUM))
     future_times: int = field(metadata=_metric(Fold.SUM))
@@ -110,6 +115,8 @@ class StreamMetrics:
     keys: int | None = field(metadata=_metric(Fold.STATE))
     newest: datetime | None = field(metadata=_metric(Fold.LEDGER, name="newest_us", read=_datetime))
     behind: timedelta | None = field(metadata=_metric(Fold.LEDGER, name="behind_us", read=_timedelta))
+    lateness: timedelta | None = field(metadata=_metric(Fold.LEDGER, name="lateness_us", read=_timedelta))
+    idle: bool = field(metadata=_metric(Fold.LEDGER, read=bool))
     largest: int | None
     paths: tuple[PathUse, ...]
 
@@ -139,6 +146,7 @@ class BatchMetrics:
     Attributes:
         name: The name of the observation, ``watersmeet <number>: <streams>``.
         batch: The number of the batch.
+        buckets: How many buckets had something to do.
         results: Results.
         rows_examined: Candidates that were looked at.
         lookups: How many times a key was looked for.
@@ -151,7 +159,7 @@ class BatchMetrics:
         worker_bytes: Where memory is limited, what the largest of the Python workers has of its own.
         rows_examined_per_result: Candidates that were looked at per result.
         kernel_ms: Time in the join itself, over all buckets.
-        watermark_held_by: The stream the others wait for.
+        watermark_held_by: The stream the others wait for; None where there is no watermark.
         hot_keys: Keys with very many rows.
         streams: By input.
         predicates: By the text of the function.
@@ -159,6 +167,7 @@ class BatchMetrics:
 
     name: str
     batch: int
+    buckets: int = field(metadata=_metric(Fold.SUM))
     results: int = field(metadata=_metric(Fold.SUM))
     rows_examined: int = field(metadata=_metric(Fold.SUM))
     lookups: int = field(metadata=_metric(Fold.SUM))
@@ -182,10 +191,9 @@ def folded(of: type) -> dict[str, Fold]:
     return {_reported_name(one): one.metadata["fold"] for one in fields(of) if "fold" in one.metadata}
 
 
-# What is reported beside the fields: how many buckets did, time in the kernel, who holds the watermark, the
+# What is reported beside the fields: time in the kernel, who holds the watermark, the
 # hottest key of a bucket (its rows, in which input, of how many rows, its text), and the path of an input.
 EXTRA = (
-    "buckets",
     "kernel_us",
     "holder",
     "hot_rows",

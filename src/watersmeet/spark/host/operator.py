@@ -13,7 +13,9 @@ methods are used, so a Spark Connect session works like a classic one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import reduce
 from itertools import count
 from pathlib import Path
@@ -33,6 +35,8 @@ from pyspark.sql.types import (
 from watersmeet.query.stream import RESULT_TIME
 from watersmeet.spark.host.blobs import PACKED_SCHEMA
 from watersmeet.spark.host.control import FORMAT, ControlSource
+from watersmeet.spark.host.idle import FORMAT as IDLE_FORMAT
+from watersmeet.spark.host.idle import IdleSource, Patience
 from watersmeet.spark.host.metrics import METRICS_COLUMN, observation_name
 from watersmeet.spark.host.output import MAIL_COLUMN
 from watersmeet.spark.host.pack import NEWEST, SOURCE_SCHEMA
@@ -105,9 +109,14 @@ def _output_schema(task: Task, results: StructType | None) -> StructType:
     return StructType([*columns, StructField(METRICS_COLUMN, ArrayType(LongType())), *mail])
 
 
-def packed_source(source: DataFrame, task: Task, number: int) -> DataFrame:
-    """The rows of a prepared source, packed for the buckets of an input."""
+def packed_source(source: DataFrame, task: Task, number: int, idle: DataFrame | None = None) -> DataFrame:
+    """The rows of a prepared source, packed for the buckets of an input.
+
+    `idle` says what it has reached where it has no rows: to Spark's watermark that is the same.
+    """
     packed = source.mapInArrow(pack_function(task, number), SOURCE_SCHEMA)
+    if idle is not None:
+        packed = packed.unionAll(idle)
     if source.isStreaming and task.kind.uses_watermark:
         # One millisecond more than declared: a row as late as allowed must stay ahead of the watermark.
         delay_ms = -(-task.inputs[number].lateness // 1000) + 1
@@ -119,6 +128,29 @@ def packed_source(source: DataFrame, task: Task, number: int) -> DataFrame:
 def packed_times(times: DataFrame, task: Task, number: int) -> DataFrame:
     """The times of a stream that joins further down. Spark reads the source once for both."""
     return times.mapInArrow(times_function(task, number), PACKED_SCHEMA)
+
+
+def idle_source(
+    spark: SparkSession, task: Task, number: int, streams: Mapping[str, Patience], folder: Path
+) -> DataFrame:
+    """What the others have reached while an input is idle.
+
+    Args:
+        spark: The session.
+        task: The join.
+        number: The input.
+        streams: All streams of the query.
+        folder: Where notes about them are left.
+    """
+    spark.dataSource.register(IdleSource)
+    options = {
+        "stream": task.inputs[number].name,
+        "streams": json.dumps({name: asdict(one) for name, one in streams.items()}),
+        "folder": str(folder),
+        "label": str(task.ledger),
+        "input": str(number),
+    }
+    return spark.readStream.format(IDLE_FORMAT).options(**options).load()
 
 
 def control_source(spark: SparkSession, task: Task, folder: Path, tick_s: float) -> DataFrame:

@@ -11,10 +11,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from watersmeet.kernel.bucket import Metrics
+from watersmeet.kernel.ipc import to_ipc
 from watersmeet.kernel.results import Results
 from watersmeet.query.stream import RESULT_TIME, WINDOW_END, WINDOW_START
+from watersmeet.spark.host.arrivals import ASIDE
 from watersmeet.spark.host.blobs import PackedRows
 from watersmeet.spark.host.metrics import METRICS_COLUMN, metric_names
+from watersmeet.spark.host.set_aside import SET_ASIDE, STRUCT
 from watersmeet.spark.host.task import CLOSINGS, NextOperator, ResultRows, ResultStruct, Task
 from watersmeet.spark.mail.mailbox import Address
 
@@ -38,6 +41,9 @@ class Output(Protocol):
 
     def heartbeats(self) -> Iterator[pa.RecordBatch]:
         """Signs of life for the next operator, if it depends on this one for them."""
+
+    def set_aside(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows that were set aside."""
 
     def mail(self, address: Address, body: bytes) -> pa.RecordBatch:
         """One mail."""
@@ -68,8 +74,15 @@ class UserRows:
         self._metric_names = metric_names(len(task.inputs), len(task.functions))
         self._has_mail = task.kind.sends_messages
         self._slots = rows.slots
-        slot = [] if rows.slots is None else [WINDOW_START, WINDOW_END]
-        self._names = [*self._structs, *slot, RESULT_TIME, METRICS_COLUMN, *[MAIL_COLUMN] * self._has_mail]
+        self._has_aside = rows.set_aside
+        self._names = [
+            *self._structs,
+            *([] if rows.slots is None else [WINDOW_START, WINDOW_END]),
+            RESULT_TIME,
+            *[SET_ASIDE] * self._has_aside,
+            METRICS_COLUMN,
+            *[MAIL_COLUMN] * self._has_mail,
+        ]
 
     def results(self, block: Results) -> pa.RecordBatch:
         """A block of results."""
@@ -91,6 +104,11 @@ class UserRows:
         """None: nobody waits for them."""
         return iter(())
 
+    def set_aside(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows without a result and without its time: Spark would drop what is older than the watermark."""
+        aside = pa.StructArray.from_arrays(rows.columns, fields=list(STRUCT))
+        return self._rows(self._empty(len(aside)), pa.nulls(len(aside), _TIME), aside=aside)
+
     def mail(self, address: Address, body: bytes) -> pa.RecordBatch:
         """One mail."""
         return self._mailed(address.sender, address.receiver, address.number, body)
@@ -107,14 +125,23 @@ class UserRows:
         said = {"sender": sender, "receiver": receiver, "number": number, "body": body}
         return self._rows(self._empty(), pa.nulls(1, _TIME), mail=pa.array([said], _MAIL))
 
-    def _empty(self) -> list[pa.Array]:
-        slot = [] if self._slots is None else [pa.nulls(1, _TIME)] * 2
-        return [*(pa.nulls(1, kind) for _, kind in self._structs.values()), *slot]
+    def _empty(self, rows: int = 1) -> list[pa.Array]:
+        slot = [] if self._slots is None else [pa.nulls(rows, _TIME)] * 2
+        return [*(pa.nulls(rows, kind) for _, kind in self._structs.values()), *slot]
 
     def _rows(
-        self, structs: list[pa.Array], times: pa.Array, *, metrics: Any = None, mail: Any = None
+        self,
+        structs: list[pa.Array],
+        times: pa.Array,
+        *,
+        metrics: Any = None,
+        mail: Any = None,
+        aside: Any = None,
     ) -> pa.RecordBatch:
-        columns = [*structs, times, pa.nulls(len(times), _METRICS) if metrics is None else metrics]
+        columns = [*structs, times]
+        if self._has_aside:
+            columns.append(pa.nulls(len(times), STRUCT) if aside is None else aside)
+        columns.append(pa.nulls(len(times), _METRICS) if metrics is None else metrics)
         if self._has_mail:
             columns.append(pa.nulls(len(times), _MAIL) if mail is None else mail)
         return pa.record_batch(columns, self._names)
@@ -149,6 +176,11 @@ class LinkedRows:
         if self._above.heartbeat:
             self._packed.add_heartbeats([*self._labels, self._ledger], self._above.number)
             yield self._with_metrics()
+
+    def set_aside(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """For the ledger of the operator above, which hands them on."""
+        self._packed.add(self._ledger, ASIDE, to_ipc([rows]))
+        return self._with_metrics()
 
     def mail(self, address: Address, body: bytes) -> pa.RecordBatch:
         """Operators of a tree send none."""

@@ -7,7 +7,8 @@ few dozen rows per batch instead of half a million, and the shuffle moves them a
 
 Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. The clock
 is that of the batch, so a batch that runs again decides the same. What leaves is counted, and the counts go
-to the ledger group with the newest time seen. That time is also what Spark's watermark follows.
+to the ledger group with the newest time seen; so do the rows themselves, if somebody asks for them. That time
+is also what Spark's watermark follows: it is the newest of all rows that arrived, whether or not they join.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from watersmeet.kernel.grouping import in_groups
+from watersmeet.kernel.ipc import to_ipc
 from watersmeet.spark.host.allocator import return_freed_memory
+from watersmeet.spark.host.arrivals import ASIDE
 from watersmeet.spark.host.blobs import PACKED_SCHEMA, PackedRows
+from watersmeet.spark.host.set_aside import AHEAD, NULL_KEY, NULL_TIME, set_aside
 from watersmeet.spark.host.task import ROW_TIMES, InputTask, Task
 
 NEWEST = "newest"
@@ -35,7 +40,7 @@ _CHUNK_BYTES = 1 << 26
 
 @dataclass
 class Report:
-    """What one pack task saw of its stream."""
+    """What one pack task saw of its stream; or what a stream is said to have reached while it is idle."""
 
     input: int
     rows: int = 0
@@ -44,6 +49,13 @@ class Report:
     future_times: int = 0
     null_keys: int = 0
     newest: int | None = None
+    idle: int | None = None
+
+    def follow(self, times: pa.Array) -> None:
+        """Remember the newest of some times."""
+        newest = pc.max(times).as_py()
+        if newest is not None:
+            self.newest = newest if self.newest is None else max(self.newest, newest)
 
     def to_bytes(self) -> bytes:
         """For the ledger."""
@@ -68,17 +80,20 @@ def pack(
     packed = PackedRows()
     most_bytes = _CHUNK_BYTES if task.memory is None else task.memory.chunk_bytes
     for chunk in _chunks(batches, most_bytes):
-        timely, usable = _usable(chunk, spec, report)
+        sorted_out = _sorted_out(chunk, spec, report)
+        timely, usable = sorted_out.times, sorted_out.usable
         if spec.row_times is not None and len(timely):
             packed.add_rows(labels, spec.row_times, _times(timely), ROW_TIMES)
         if usable.num_rows:
             report.row_bytes += usable.nbytes
             packed.add_rows(labels, number, usable, spec)
+        for rows in sorted_out.aside:
+            packed.add(task.ledger, ASIDE, to_ipc([rows]))
         if len(packed):
             yield _with_newest(packed, report)
     if heartbeat:
         packed.add_heartbeats(labels, number)
-    if heartbeat or report.rows:
+    if heartbeat or report.rows or report.newest is not None:
         packed.add(task.ledger, number, report.to_bytes())
         yield _with_newest(packed, report)
     if task.memory is not None:
@@ -114,7 +129,7 @@ def pack_clock(task: Task, number: int, batches: Iterator[pa.RecordBatch]) -> It
     packed = PackedRows()
     for chunk in _chunks(batches, _CHUNK_BYTES):
         spec = ROW_TIMES if chunk.num_columns == 1 else replace(ROW_TIMES, believed=1)
-        timely, _ = _usable(chunk, spec, Report(number))
+        timely = _sorted_out(chunk, spec, Report(number)).times
         if len(timely):
             packed.add_rows(task.labels, number, _times(timely), ROW_TIMES)
             yield packed.take()
@@ -124,38 +139,70 @@ def _times(times: pa.Array) -> pa.RecordBatch:
     return pa.record_batch([times], ["time"])
 
 
-def _usable(batch: pa.RecordBatch, spec: InputTask, report: Report) -> tuple[pa.Array, pa.RecordBatch]:
-    """The times of the rows that have a usable one, and the rows that can join.
+class _SortedOut(NamedTuple):
+    """The rows of a batch by what becomes of them.
 
-    These have the stored columns in their stored types.
+    Attributes:
+        times: The times of the rows that have a usable one.
+        usable: The rows that can join, with the stored columns in their stored types.
+        aside: The others, if somebody asks for them.
     """
+
+    times: pa.Array
+    usable: pa.RecordBatch
+    aside: list[pa.RecordBatch]
+
+
+def _sorted_out(batch: pa.RecordBatch, spec: InputTask, report: Report) -> _SortedOut:
+    if spec.wanted is not None:
+        # Rows that fail a condition on their stream alone are gone, but the stream is not silent.
+        time, good = _times_of(batch, spec)
+        report.follow(time.filter(good))
+        batch = batch.filter(batch.column(spec.wanted))
     report.rows += batch.num_rows
-    time = batch.column(spec.time).cast(pa.int64())
-    good = time.is_valid()
+    time, good = _times_of(batch, spec)
     report.null_times += time.null_count
-    if spec.believed is not None:
-        believed = pc.fill_null(batch.column(spec.believed), False)
-        report.future_times += pc.sum(pc.and_not(good, believed)).as_py() or 0
-        good = pc.and_(good, believed)
+    report.future_times += batch.num_rows - time.null_count - _count(good)
     # The watermark follows every row with a usable time, whatever its key.
     timely = time.filter(good)
-    newest = pc.max(timely).as_py()
-    if newest is not None:
-        report.newest = newest if report.newest is None else max(report.newest, newest)
+    report.follow(timely)
     # A row dropped for its time is not counted again for its key.
     keyed = good
     for position in spec.required:
         column = batch.column(position)
         if column.null_count:
             keyed = pc.and_(keyed, column.is_valid())
-    report.null_keys += pc.sum(good).as_py() - pc.sum(keyed).as_py() if batch.num_rows else 0
-    # Whether a time is believed is known now, and need not travel.
-    columns = batch.columns[: spec.believed]
+    report.null_keys += _count(good) - _count(keyed)
+    aside = {}
+    if spec.content is not None:
+        aside[NULL_TIME] = batch.filter(time.is_null())
+        aside[AHEAD] = batch.filter(pc.and_not(time.is_valid(), good))
+        aside[NULL_KEY] = batch.filter(pc.and_not(good, keyed))
+    told = [set_aside(rows, spec, reason) for reason, rows in aside.items() if rows.num_rows]
+    return _SortedOut(timely, _conformed(batch, spec, keyed), told)
+
+
+def _times_of(batch: pa.RecordBatch, spec: InputTask) -> tuple[pa.Array, pa.Array]:
+    """The times of all rows, and which of them can be used."""
+    time = batch.column(spec.time).cast(pa.int64())
+    good = time.is_valid()
+    if spec.believed is not None:
+        good = pc.and_(good, pc.fill_null(batch.column(spec.believed), False))
+    return time, good
+
+
+def _conformed(batch: pa.RecordBatch, spec: InputTask, usable: pa.Array) -> pa.RecordBatch:
+    """Some rows of a batch, with the stored columns in their stored types."""
+    # What is known now need not travel: whether a time is believed, and whether conditions hold.
+    known = [position for position in (spec.believed, spec.wanted) if position is not None]
+    columns = batch.columns[: min(known, default=None)]
     for position, field in enumerate(spec.kept):
         if columns[position].type != field.type:
             columns[position] = columns[position].cast(field.type)
     names = spec.kept.names + [f"__{i}" for i in range(len(columns) - len(spec.kept))]
     conformed = pa.record_batch(columns, names)
-    if pc.sum(keyed).as_py() != batch.num_rows:
-        conformed = conformed.filter(keyed)
-    return timely, conformed
+    return conformed if _count(usable) == batch.num_rows else conformed.filter(usable)
+
+
+def _count(mask: pa.Array) -> int:
+    return pc.sum(mask).as_py() or 0

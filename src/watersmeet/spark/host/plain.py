@@ -15,14 +15,15 @@ import pyarrow as pa
 
 from watersmeet.errors import SpillFailed
 from watersmeet.kernel.blob import blob_checksum, to_blob
-from watersmeet.kernel.bucket import END_OF_TIME, Bucket, Outcome
+from watersmeet.kernel.bucket import END_OF_TIME, Bucket
+from watersmeet.kernel.ipc import from_ipc
 from watersmeet.kernel.window import StoredRun
 from watersmeet.spark.host.arrivals import Arrivals
 from watersmeet.spark.host.ledger import Ledger
 from watersmeet.spark.host.local_runs import LocalRuns, local_folder
 from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.output import output_of
-from watersmeet.spark.host.processor import Stopwatch, counted_once, function_metrics, worked
+from watersmeet.spark.host.processor import Stopwatch, Worked, counted_once, function_metrics, worked
 from watersmeet.spark.host.task import Task
 
 
@@ -34,6 +35,7 @@ def join_group(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
     label = labels.pop()
     if label == task.ledger:
         yield from output.heartbeats()
+        yield from map(output.set_aside, map(from_ipc, arrived.aside))
         reports = [json.loads(bytes(blob)) for some in arrived.blobs.values() for blob in some]
         yield output.metrics(Ledger(task.identity).add(reports))
         return
@@ -45,7 +47,7 @@ def join_group(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
         if task.memory is not None:
             bucket.use_files(at_the_end.enter_context(ScratchFiles()))
         for block in watch.over(_outcome(task, bucket, arrived)):
-            yield output.results(block)  # type: ignore[arg-type] # plain joins send no messages
+            yield output.results(block)  # type: ignore[arg-type] # plain joins send no messages, and no row is late
     values = counted_once(task, number, bucket.take_metrics()) | function_metrics(task)
     yield output.metrics(values | {"buckets": 1, "kernel_us": watch.spent_us})
 
@@ -59,7 +61,7 @@ def _rows(batches: Iterator[pa.RecordBatch], labels: set[int]) -> Iterator[tuple
             yield batch.column(1)[row].as_py(), blob.as_buffer() if blob.is_valid else None
 
 
-def _outcome(task: Task, bucket: Bucket, arrived: Arrivals) -> Outcome:
+def _outcome(task: Task, bucket: Bucket, arrived: Arrivals) -> Worked:
     """All of it as one batch; where memory is limited blob by blob, from each input in turn, as a stream."""
     ends = set(range(len(task.inputs)))
     if task.memory is None:

@@ -7,6 +7,7 @@ arrivals -> bucket.on_start, on_rows, on_message, on_silence, on_end, on_batch, 
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,19 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from watersmeet.kernel.bucket import Bucket, Message, Metrics, Outcome
+from watersmeet.kernel.bucket import Bucket, Message, Metrics
 from watersmeet.kernel.content import in_order
+from watersmeet.kernel.ipc import from_ipc
 from watersmeet.kernel.judge import Answers, judge_of
+from watersmeet.kernel.numbers import TEXT_WORDS, text_of
 from watersmeet.kernel.results import Results, gathered
 from watersmeet.spark.host.allocator import own_memory, return_freed_memory
 from watersmeet.spark.host.arrivals import Arrivals
-from watersmeet.spark.host.blobs import UNPACK_BYTES, limited, unpack
+from watersmeet.spark.host.blobs import UNPACK_BYTES, limited, opened, rows_in
 from watersmeet.spark.host.frames import arrow_frame
 from watersmeet.spark.host.ledger import keep_ledger, refuse_other_query
 from watersmeet.spark.host.local_runs import local_runs_for
 from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.memory_limit import refuse_large_batch
 from watersmeet.spark.host.output import FRAME_BYTES, output_of
+from watersmeet.spark.host.set_aside import late_rows
 from watersmeet.spark.host.state import BucketState
 from watersmeet.spark.host.task import InputTask, Task
 
@@ -41,7 +45,7 @@ class Stopwatch:
         """Start at zero."""
         self.spent_us = 0
 
-    def over(self, outcome: Outcome) -> Outcome:
+    def over(self, outcome: Worked) -> Worked:
         """Pass on what comes, timing how long each takes to come."""
         while True:
             start = time.perf_counter_ns()
@@ -52,16 +56,23 @@ class Stopwatch:
             yield one
 
 
-def worked(task: Task, bucket: Bucket, arrived: Arrivals, mail: MailBooks, name: str) -> Outcome:
+# What comes of a batch: also rows that are set aside.
+Worked = Iterator[Results | Message | pa.RecordBatch]
+
+
+def worked(task: Task, bucket: Bucket, arrived: Arrivals, mail: MailBooks, name: str) -> Worked:
     """What comes of a batch, up to its last row; `on_batch` is left to do."""
     most_bytes = UNPACK_BYTES if task.memory is None else task.memory.open_bytes
     for number, blobs in arrived.blobs.items():
         spec = task.spec(number)
         if bucket.rows_in_order:
-            yield from bucket.on_rows(number, in_order(unpack(blobs, spec)))
+            yield from bucket.on_rows(number, in_order(rows_in(opened(blobs), spec)))
             continue
         for some in limited(blobs, most_bytes):
-            yield from bucket.on_rows(number, unpack(some, spec))
+            batch = opened(some)
+            rows = rows_in(batch, spec)
+            yield from late_rows(task, bucket, name, number, batch, rows)
+            yield from bucket.on_rows(number, rows)
     for sender, body in mail.unread(name, arrived.mail):
         yield from bucket.on_message(sender, body)
     if not arrived.blobs:
@@ -98,6 +109,27 @@ def counted_once(task: Task, number: int, values: Metrics) -> Metrics:
     }
 
 
+# The hot keys this worker has told.
+_told: set[tuple[str, str]] = set()
+
+
+def tell_hot_key(task: Task, found: Metrics) -> None:
+    """Say on standard error, once, that a bucket has a hot key: a batch that it holds up may take long.
+
+    Nothing in its bucket says whether the only key is hot.
+    """
+    rows, of = found.get("hot_rows"), found.get("hot_of")
+    if rows is None or of is None or rows >= of:
+        return
+    stream = task.inputs[found["hot_input"] or 0].name
+    key = text_of([found[f"hot_text_{place}"] or 0 for place in range(TEXT_WORDS)])
+    if (stream, key) not in _told:
+        _told.add((stream, key))
+        said = f"key {key} of {stream} is hot: it has {rows:,} of the {of:,} rows in its bucket"
+        sys.stderr.write(f"watersmeet: {said}\n")
+        sys.stderr.flush()
+
+
 class Processor:
     """What happens inside Spark's operator; `ship` wraps it for pickling."""
 
@@ -132,6 +164,7 @@ class Processor:
 
     def _ledger(self, arrived: Arrivals, timers: Any) -> Iterator[pa.RecordBatch]:
         yield from self._output.heartbeats()
+        yield from map(self._output.set_aside, map(from_ipc, arrived.aside))
         ledger, values = keep_ledger(self._task, self._blobs, arrived.blobs, self._watermark(timers))
         if self._task.kind.sends_messages:
             yield self._output.status("", json.dumps(ledger.totals).encode())
@@ -152,11 +185,13 @@ class Processor:
         bucket.on_start(watermark)
         outcome = self._outcome(bucket, arrived, watermark, state.manifest.mail, task.buckets[number])
         messages: list[Message] = []
+        aside: list[pa.RecordBatch] = []
         block_bytes = FRAME_BYTES if task.memory is None else task.memory.block_bytes
         results = 0
-        for block in gathered(_results(watch.over(outcome), messages), block_bytes):
+        for block in gathered(_results(watch.over(outcome), messages, aside), block_bytes):
             results += len(block)
             yield self._output.results(block)
+        yield from map(self._output.set_aside, aside)
         for message in messages:
             address = state.manifest.mail.number(task.name, task.buckets[number], message)
             yield self._output.mail(address, message.body)
@@ -176,7 +211,7 @@ class Processor:
 
     def _outcome(
         self, bucket: Bucket, arrived: Arrivals | None, watermark: int, mail: MailBooks, name: str
-    ) -> Outcome:
+    ) -> Worked:
         if arrived is not None:
             yield from worked(self._task, bucket, arrived, mail, name)
         yield from bucket.on_batch(watermark)
@@ -214,7 +249,9 @@ class Processor:
             values[f"memory_bytes_{part}"] = sum(
                 entry.size for entry in entries if open_runs is None or entry.id in open_runs
             )
-        return values | counted_once(task, number, bucket.take_metrics()) | function_metrics(task)
+        found = bucket.take_metrics()
+        tell_hot_key(task, found)
+        return values | counted_once(task, number, found) | function_metrics(task)
 
     def _status(self, state: BucketState, bucket: Bucket, results: int) -> bytes:
         """What is known about a bucket beside its metrics, and how many results it has in this batch."""
@@ -246,11 +283,13 @@ class Processor:
         state.manifest.timer_ms = wanted
 
 
-def _results(outcome: Outcome, messages: list[Message]) -> Iterator[Results]:
-    """The results among what comes; messages are put aside for the end of the batch."""
+def _results(outcome: Worked, messages: list[Message], aside: list[pa.RecordBatch]) -> Iterator[Results]:
+    """The results among what comes; messages and rows set aside are left for the end of the batch."""
     for one in outcome:
         if isinstance(one, Message):
             messages.append(one)
+        elif isinstance(one, pa.RecordBatch):
+            aside.append(one)
         else:
             yield one
 

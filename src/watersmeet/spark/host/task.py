@@ -39,7 +39,11 @@ class InputTask:
         key: Positions of the key columns; none where rows are not placed by a key.
         time: Position of the column with the time at which a row comes alive.
         end: Position of the column with its end; None where the window says it.
+        content: Position of the column with the whole row as JSON, which is told of rows that are set aside;
+            None where nobody asks for them.
         believed: Position of the column that says whether the time is not too far ahead; None believes all.
+        wanted: Position of the column that says whether the conditions on this stream alone hold; None wants
+            all. It and `believed` come last: they need not travel.
         required: Positions of columns without which a row can never be in a result.
         replicated: Whether every bucket gets every row.
         homes: The numbers of the buckets that get its rows; None for all of them.
@@ -56,7 +60,9 @@ class InputTask:
     key: tuple[int, ...]
     time: int
     end: int | None = None
+    content: int | None = None
     believed: int | None = None
+    wanted: int | None = None
     required: tuple[int, ...] = ()
     replicated: bool = False
     homes: tuple[int, ...] | None = None
@@ -107,10 +113,12 @@ class ResultRows:
     Attributes:
         structs: The rows of the streams.
         slots: The slots in which rows meet; None where results do not say in which.
+        set_aside: Whether rows that were set aside are returned too.
     """
 
     structs: tuple[ResultStruct, ...]
     slots: Slots | None = None
+    set_aside: bool = False
 
 
 # Stands for the closings of a block among the places of its columns.

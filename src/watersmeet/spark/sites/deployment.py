@@ -18,6 +18,7 @@ from watersmeet.spark.dataframe import finished, result_schema
 from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.host.operator import joined, packed_source
 from watersmeet.spark.host.output import MAIL_COLUMN
+from watersmeet.spark.listener import listen
 from watersmeet.spark.mail.mailbox import CONTROL_SENDER, Address, open_mailbox
 from watersmeet.spark.mail.pairing import pair
 from watersmeet.spark.mail.post import SMALL, post_mail
@@ -189,6 +190,7 @@ def deploy(
     spark = query.streams[0].source.sparkSession
     refuse_unsafe_settings(spark.conf)
     refuse_large_types(spark.conf)
+    listen(spark)
     sources = [prepared_source(query, number) for number in range(len(query.streams))]
     task = site_task(query, wiring, [source.schema for source in sources], here)
     pair(str(checkpoint), box, here)
