@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from oracles import reference
 from oracles.graph import Condition, Event, Events, LastRows
-from oracles.reference import Hops, Slots
+from oracles.reference import Hops, Sessions, Slots
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
-from watersmeet.query.common_window import HoppingWindow
+from watersmeet.query.common_window import HoppingWindow, SessionWindow
 from watersmeet.query.function import Function, predicate
 from watersmeet.query.window import TumblingWindow, WindowLike
 
@@ -46,8 +46,10 @@ class GraphQuery:
         ]
 
 
-def window_of(window: int | LastRows | Slots | Hops | None) -> WindowLike:
+def window_of(window: int | LastRows | Slots | Hops | Sessions | None) -> WindowLike:
     """The window as the product takes it."""
+    if isinstance(window, Sessions):
+        return SessionWindow(timedelta(seconds=window.gap))
     if isinstance(window, Slots):
         return TumblingWindow(timedelta(seconds=window.size))
     if isinstance(window, Hops):

@@ -10,7 +10,7 @@ from harness.tree import Tree
 from oracles import kinds, reference
 from oracles.graph import Event
 from oracles.kinds import Kind, Result, Test
-from oracles.reference import Slots, assert_same_rows
+from oracles.reference import Hops, Sessions, Slots, assert_same_rows
 from watersmeet.kernel.bucket import END_OF_TIME
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan
@@ -69,7 +69,8 @@ class History:
         """What the product gives back."""
         tree = Tree(plan or self.plan(), stored=self.stored)
         # A slot ends a microsecond before the next: there a watermark stands for its whole second.
-        more = SECOND - 1 if any(isinstance(window, Slots) for window in self.kind.windows) else 0
+        slots = any(isinstance(window, Slots | Hops) for window in self.kind.windows)
+        more = SECOND - 1 if slots else 0
         for batch, watermark in zip(self.batches, self.watermarks, strict=True):
             tree.batch(batch, None if watermark is None else watermark * SECOND + more)
         return tree.results
@@ -101,7 +102,7 @@ class History:
 
 def in_time(kind: Kind, results: Sequence[Result], watermark: int | None) -> list[Result]:
     """Results that have left: complete ones at once, others when the watermark has reached their time."""
-    waits = kind.name in ("semi", "anti")
+    waits = kind.name in ("semi", "anti") or isinstance(kind.windows[0], Sessions)
     return [
         result
         for result in results
@@ -112,10 +113,14 @@ def in_time(kind: Kind, results: Sequence[Result], watermark: int | None) -> lis
 def random_history(random: Random, name: str, streams: int | None = None) -> History:
     """A history of a kind of join."""
     count = streams or (2 if name == "full" else random.choice([2, 2, 3, 3, 4]))
-    windows: list[int | Slots] = [random.choice([0, 2, 5, 9]) for _ in range(count)]
-    windows = [max(w, 1) for w in windows]
+    windows: list[Any] = [random.choice([0, 2, 5, 9]) for _ in range(count)]
     if random.random() < 0.3:
         windows = [Slots(random.choice([2, 5, 8])) if random.random() < 0.7 else w for w in windows]
+    chance = random.random()
+    if chance < 0.12:
+        windows = [random.choice([Hops(8, 4), Hops(6, 2), Hops(5, 5)])] * count
+    elif chance < 0.3:
+        windows = [Sessions(random.choice([0, 1, 3]) or 1)] * count
     optional: tuple[int, ...] = ()
     if name == "outer":
         required = random.sample(range(count), random.choice([1, 1, count - 1]))
@@ -160,7 +165,7 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
     """Conditions that connect every stream with an earlier one, and some more."""
     count = len(kind.windows)
     order = sorted(range(count), key=lambda s: s in kind.optional)
-    shared = random.random() < 0.4
+    shared = random.random() < 0.4 or isinstance(kind.windows[0], Hops | Sessions)
     found: list[tuple[Test, int | None]] = []
     for place, s in enumerate(order[1:], 1):
         before = order[:place]
@@ -170,7 +175,9 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
         test = equality("x", other, "x", s) if shared else _random_test(random, other, s)
         found.append((test, _owner(kind, order, test)))
         if random.random() < 0.25:
-            test = _random_test(random, random.choice(order[:place]), s)
+            # The key of sessions is x, and nothing else may be one.
+            sessions = isinstance(kind.windows[0], Sessions)
+            test = _random_test(random, random.choice(order[:place]), s, equal=not sessions)
             found.append((test, _owner(kind, order, test)))
         if random.random() < 0.15:
             found.append((_above(s, random.choice([0, 1])), None))
@@ -188,10 +195,10 @@ def _owner(kind: Kind, order: Sequence[int], test: Test) -> int | None:
     return kind.optional[0] if len(test.streams) == 1 and len(kind.optional) == 1 else None
 
 
-def _random_test(random: Random, i: int, j: int) -> Test:
+def _random_test(random: Random, i: int, j: int, *, equal: bool = True) -> Test:
     columns = ("x", "y", "z")
     kind = random.random()
-    if kind < 0.7:
+    if kind < 0.7 and equal:
         return equality(random.choice(columns), i, random.choice(columns), j)
     if kind < 0.85:
         most = random.choice([0, 1])
@@ -230,6 +237,8 @@ def smaller(history: History) -> list[History]:
                     replace(history, batches=[*history.batches[:b], less, *history.batches[b + 1 :]])
                 )
     for c in range(len(history.kind.conditions)):
+        if history.kind.conditions[c][0].text.count("x") == 2:
+            continue
         fewer = history.kind.conditions[:c] + history.kind.conditions[c + 1 :]
         found.append(replace(history, kind=history.kind._replace(conditions=fewer)))
     return found

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from oracles.duck import slot
 from oracles.graph import Event
-from oracles.reference import Slots
+from oracles.reference import Hops, Sessions, Slots
 
 Result = tuple[int | None, ...]
 """The value of one row per stream, or null, then the result time."""
@@ -35,11 +35,17 @@ class Test(NamedTuple):
         return None not in named and self.says(*named) is True
 
 
+class Until(NamedTuple):
+    """A window of which all rows end together."""
+
+    end: int
+
+
 class Kind(NamedTuple):
     """What is joined: a kind, windows by stream, which streams are optional, and conditions with owners."""
 
     name: str
-    windows: tuple[int | Slots, ...]
+    windows: tuple[int | Slots | Hops | Sessions | Until, ...]
     optional: tuple[int, ...]
     conditions: tuple[tuple[Test, int | None], ...]
 
@@ -48,6 +54,9 @@ class Kind(NamedTuple):
         window = self.windows[stream]
         if isinstance(window, Slots):
             return (row.ts // window.size + 1) * window.size - 1
+        if isinstance(window, Until):
+            return window.end
+        assert isinstance(window, int)
         return row.ts + window
 
     def of(self, owner: int | None) -> list[Test]:
@@ -55,8 +64,65 @@ class Kind(NamedTuple):
         return [test for test, owned_by in self.conditions if owned_by == owner]
 
 
+Parts = list[tuple[Kind, list[list[Event]], tuple[int, ...]]]
+
+
+def apart(kind: Kind, streams: Sequence[Sequence[Event]]) -> Parts:
+    """What is joined apart from the rest: rows of one slot, or of one session; and what results say of it."""
+    window = kind.windows[0]
+    if isinstance(window, Hops):
+        times = [row.ts for rows in streams for row in rows]
+        first = (min(times, default=0) - window.size) // window.every * window.every
+        begins = range(first, max(times, default=0) + 1, window.every)
+        return [
+            (
+                kind._replace(windows=(Until(begin + window.size - 1),) * len(streams)),
+                [[row for row in rows if begin <= row.ts < begin + window.size] for rows in streams],
+                (begin, begin + window.size),
+            )
+            for begin in begins
+        ]
+    if isinstance(window, Sessions):
+        return [
+            (
+                kind._replace(windows=(0,) * len(streams)),
+                [[row._replace(ts=end) for row in rows if row in members] for rows in streams],
+                (),
+            )
+            for end, members in _sessions(streams, window.gap)
+        ]
+    return [(kind, [list(rows) for rows in streams], ())]
+
+
+def _sessions(streams: Sequence[Sequence[Event]], gap: int) -> list[tuple[int, list[Event]]]:
+    """When every session ends, and its rows; a row without a key is one of its own."""
+    rows = sorted({row for rows in streams for row in rows}, key=lambda row: row.ts)
+    found = [(row.ts + gap, [row]) for row in rows if row.x is None]
+    for key in {row.x for row in rows if row.x is not None}:
+        session: list[Event] = []
+        for row in [row for row in rows if row.x == key]:
+            if session and row.ts > session[-1].ts + gap:
+                found.append((session[-1].ts + gap, session))
+                session = []
+            session = [*session, row]
+        found.append((session[-1].ts + gap, session))
+    return found
+
+
 def join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
     """Every result, as often as it occurs."""
+    return _together_again(kind, streams, _join)
+
+
+def _together_again(kind: Kind, streams: Sequence[Sequence[Event]], how: Any) -> list[Result]:
+    return [
+        (*result[:-1], *says, result[-1])
+        for part, rows, says in apart(kind, streams)
+        for result in how(part, rows)
+    ]
+
+
+def _join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
     if kind.name == "full":
         return [*_outer(kind, streams, (1,)), *(r for r in _outer(kind, streams, (0,)) if r[0] is None)]
     if kind.name in ("semi", "anti"):
@@ -118,13 +184,19 @@ def _first_alone(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]
 
 def duck_join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
     """The same as SQL: a chain of LEFT JOINs with the overlap as one more condition."""
+    return _together_again(kind, streams, _duck_join)
+
+
+def _duck_join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
+    if not any(streams):
+        return []
     with _database().cursor() as connection:
         for s, rows in enumerate(streams):
             columns = list(zip(*rows, strict=True)) or [[]] * len(Event._fields)
             table = pa.table([pa.array(c, pa.int64()) for c in columns], list(Event._fields))
             connection.register(f"t{s}", table)
             window = kind.windows[s]
-            end = f"ts + {window}"
+            end = f"{window.end}" if isinstance(window, Until) else f"ts + {window}"
             if isinstance(window, Slots):
                 end = f"({slot('ts', window.size)} + 1) * {window.size} - 1"
             connection.execute(f"CREATE OR REPLACE TEMP VIEW s{s} AS SELECT *, {end} AS e FROM t{s}")  # noqa: S608

@@ -40,8 +40,8 @@ def kernel_kind(
     plan: Plan, operator: Operator
 ) -> type[MultiwayJoin] | type[WaitingJoin] | type[SessionJoin] | type[OuterJoin] | type[SemiJoin]:
     """What runs an operator: rows that live by count, or in sessions, wait for the watermark."""
-    if operator.kind in _KINDS:
-        return _KINDS[operator.kind]
     if plan.query.gap_us is not None:
         return SessionJoin
+    if operator.kind in _KINDS:
+        return _KINDS[operator.kind]
     return WaitingJoin if plan.waits(operator) else MultiwayJoin

@@ -140,10 +140,14 @@ class OuterJoin(AroundJoin):
         if part != number:
             self._store_unkeyed(part, self.inner.in_time(part, new))
             return iter(())
+        return self.met(number, self.inner.in_time(number, new))
+
+    def met(self, part: int, new: Rows) -> Iterator[Results]:
+        """Store new rows of an input and yield the results without nulls, whatever the watermark."""
         if all(side.together for side in self.sides):
-            self.inner.store(number, self.inner.in_time(number, new))
+            self.inner.store(part, new)
             return iter(())
-        return self.inner.on_rows(number, new)
+        return self.inner.met(part, new)
 
     def _store_unkeyed(self, part: int, new: Rows) -> None:
         new = self.inner.with_ends(part, new)

@@ -61,7 +61,11 @@ class SemiJoin(AroundJoin):
 
     def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
         """Take new rows; they wait for the watermark."""
-        self.inner.store(number, self.inner.in_time(number, new))
+        return self.met(number, self.inner.in_time(number, new))
+
+    def met(self, part: int, new: Rows) -> Iterator[Results]:
+        """Store new rows, whatever the watermark."""
+        self.inner.store(part, new)
         return iter(())
 
     def on_batch(self, until: int) -> Iterator[Results]:

@@ -22,11 +22,20 @@ from watersmeet.kernel.around import AroundJoin
 from watersmeet.kernel.bucket import Metrics, Outcome
 from watersmeet.kernel.hot_keys import key_metrics
 from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.outer import OuterJoin
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, build_run, concat_rows, rows_of
+from watersmeet.kernel.semi import SemiJoin
 from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
+from watersmeet.query.kind import INNER, SEMI
+
+# Who joins the rows of a session that has ended; the other kinds are outer joins in some way.
+_KINDS: dict[str, type[MultiwayJoin] | type[OuterJoin] | type[SemiJoin]] = {
+    INNER: MultiwayJoin,
+    SEMI: SemiJoin,
+}
 
 
 @dataclass(slots=True)
@@ -35,13 +44,15 @@ class SessionJoin(AroundJoin):
 
     Attributes:
         inner: Joins the rows of sessions that have ended; its windows are empty between batches.
+        kind: The same, or what decides which of them come out without partners.
         gap: How far apart neighbouring rows of a session are at most.
-        windows: The rows of sessions that have not ended, by input.
+        waiting: The rows of sessions that have not ended, by input.
         next_end: No session ends before this time; None where there are no rows.
     """
 
+    kind: MultiwayJoin | OuterJoin | SemiJoin
     gap: int
-    windows: list[StoredWindow] = field()
+    waiting: list[StoredWindow] = field()
     next_end: int | None = None
 
     @classmethod
@@ -51,16 +62,41 @@ class SessionJoin(AroundJoin):
         """An empty join for the only operator of a plan."""
         gap = plan.query.gap_us
         assert gap is not None
-        inner = MultiwayJoin.from_plan(plan, operator, layout, new_id)
+        kind = _KINDS.get(operator.kind, OuterJoin).from_plan(plan, operator, layout, new_id)
+        inner = kind if isinstance(kind, MultiwayJoin) else kind.inner
         # Rows of a session that has ended meet at one instant.
         inner.windows = [StoredWindow(0, 1, new_id) for _ in operator.inputs]
-        return cls(inner, gap, [StoredWindow(gap, plan.time_slices, new_id) for _ in operator.inputs])
+        waiting = [StoredWindow(gap, plan.time_slices, new_id) for _ in operator.inputs]
+        return cls(inner, kind, gap, waiting)
 
-    def on_rows(self, part: int, new: Rows) -> Iterator[Results]:
-        """Take new rows of an input; they wait."""
+    @property
+    def unkeyed(self) -> dict[int, StoredWindow]:
+        """Rows without a key, by input: each is a session of its own."""
+        return self.kind.unkeyed if isinstance(self.kind, OuterJoin) else {}
+
+    @property
+    def windows(self) -> list[StoredWindow]:
+        """All that is stored between batches."""
+        return [*self.waiting, *self.unkeyed.values()]
+
+    @property
+    def stored(self) -> list[int | None]:
+        """Per window the input whose rows it holds."""
+        return [*range(len(self.waiting)), *self.unkeyed]
+
+    def late(self, number: int, rows: Rows) -> Any:
+        """A mask of the rows at or before the watermark."""
+        return self.kind.late(number, rows)
+
+    def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
+        """Take new rows of an input, or rows of it without a key; they wait."""
+        part = number if number < len(self.waiting) else list(self.unkeyed)[number - len(self.waiting)]
         kept = self.inner.in_time(part, new)
+        if len(kept) and part != number:
+            self.unkeyed[part].insert(replace(kept, ends=kept.times + self.gap))
+        elif len(kept):
+            self.waiting[part].insert(kept)
         if len(kept):
-            self.windows[part].insert(kept)
             self._ends_by(int(kept.times.min()) + self.gap)
         return iter(())
 
@@ -70,13 +106,13 @@ class SessionJoin(AroundJoin):
             return
         for part, rows in enumerate(self._take_ended(until)):
             if rows is not None:
-                yield from self.inner.met(part, rows)
-        yield from self.inner.on_batch(until)
+                yield from self.kind.met(part, rows)
+        yield from self.kind.on_batch(until)
 
     def on_watermark(self, watermark: int) -> None:
         """Forget the rows that have met, and tidy up."""
-        self.inner.on_watermark(watermark)
-        for window in self.windows:
+        self.kind.on_watermark(watermark)
+        for window in self.waiting:
             window.compact()
 
     def next_expiry(self) -> int | None:
@@ -85,16 +121,16 @@ class SessionJoin(AroundJoin):
 
     def save(self) -> dict[str, Any]:
         """What to keep beside the runs."""
-        return self.inner.save() | {"next_end": self.next_end}
+        return self.kind.save() | {"next_end": self.next_end}
 
     def load(self, kept: dict[str, Any]) -> None:
         """Go on from there."""
-        self.inner.load(kept)
+        self.kind.load(kept)
         self.next_end = kept.get("next_end")
 
     def take_metrics(self) -> Metrics:
         """What it did, and which keys wait."""
-        return self.inner.take_metrics() | key_metrics(self.windows, self.inner.key_types)
+        return self.inner.take_metrics() | key_metrics(self.waiting, self.inner.key_types)
 
     def _ends_by(self, time: int) -> None:
         self.next_end = time if self.next_end is None else min(self.next_end, time)
@@ -102,12 +138,17 @@ class SessionJoin(AroundJoin):
     def _take_ended(self, until: int) -> list[Rows | None]:
         """Per input the rows of sessions that have ended, at the time at which they did; they are let go."""
         # Whether a session has ended up to a time is told by the rows up to it.
-        looked = [[stored for stored in window.runs if stored.earliest <= until] for window in self.windows]
+        looked = [[stored for stored in window.runs if stored.earliest <= until] for window in self.waiting]
         later = [one.earliest for window in self.windows for one in window.runs if one.earliest > until]
         self.next_end = min(later) + self.gap if later else None
+        for window in self.unkeyed.values():
+            # Which of their rows have ended is seen to where they are stored.
+            for one in window.runs:
+                if one.earliest <= until < one.end:
+                    self._ends_by(until + 1)
         ends = iter(session_ends([rows_of(stored.run) for some in looked for stored in some], self.gap))
         return [
-            self._taken(window, some, ends, until) for window, some in zip(self.windows, looked, strict=True)
+            self._taken(window, some, ends, until) for window, some in zip(self.waiting, looked, strict=True)
         ]
 
     def _taken(

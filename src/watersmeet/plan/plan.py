@@ -215,7 +215,7 @@ class Plan:
             required  |=====================|         closes here
             optional      |====|............|         is kept for it
         """
-        if operator.kind == INNER:
+        if operator.kind == INNER or self.query.gap_us is not None:
             return 0
         if operator.kind in (SEMI, ANTI):
             return self.reach(operator.inputs[0]) if number else 0
@@ -224,7 +224,8 @@ class Plan:
         if number in operator.required and isinstance(operator.inputs[number], Source):
             return 0
         lives = [self.query.reaches[s] for s in operator.streams if not self.query.streams[s].optional]
-        return min(life for life in lives if life is not None)
+        # Rows of sessions, which have no such end, meet only when theirs has ended.
+        return min((life for life in lives if life is not None), default=0)
 
     def own_ends(self, part: Source | Operator) -> OwnEnds | None:
         """How rows of an input get their ends; None where its reach says it, or the rows do as results."""

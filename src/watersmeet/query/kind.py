@@ -156,7 +156,7 @@ def refuse_endless_wait(streams: Sequence[Stream], kind: str) -> None:
             )
     for stream in streams:
         window = stream.window
-        if kind != INNER and (window.counts_rows or window.endless or window.waits_for_watermark):
+        if kind != INNER and (window.counts_rows or window.endless):
             raise InvalidQuery(
                 f'window {window} of stream "{stream.name}" does not go with this kind of join',
                 "its rows would have to be kept for ever."

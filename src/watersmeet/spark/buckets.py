@@ -26,6 +26,7 @@ from watersmeet.kernel.operator import Kernel, kernel_for, kernel_kind
 from watersmeet.kernel.outer import OuterJoin
 from watersmeet.kernel.progressive.bucket import ALL_RUNS, ProgressiveBucket
 from watersmeet.kernel.semi import SemiJoin
+from watersmeet.kernel.sessions import SessionJoin
 from watersmeet.kernel.sites.bucket import SiteBucket
 from watersmeet.kernel.sites.node import Node
 from watersmeet.kernel.slicing import Slicing
@@ -71,10 +72,11 @@ class OperatorBuckets:
     def __call__(self, number: int, new_id: Callable[[], str]) -> Kernel:
         """An empty bucket."""
         bucket = kernel_for(self.plan, self.operator, self.layout, new_id)
-        join = bucket.inner if not isinstance(bucket, MultiwayJoin) else bucket
+        join = bucket if isinstance(bucket, MultiwayJoin) else bucket.inner
         join.key_types = self.key_types
-        if isinstance(bucket, OuterJoin | SemiJoin):
-            bucket.partners.schemas = self.schemas
+        kind = bucket.kind if isinstance(bucket, SessionJoin) else bucket
+        if isinstance(kind, OuterJoin | SemiJoin):
+            kind.partners.schemas = self.schemas
         if self.operator.sliced:
             join.slicing = self._slicing(number)
         if self.plan.adaptive:

@@ -13,7 +13,7 @@ from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.plan.sites.columns import ready_conditions
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import describe_duration
-from watersmeet.query.kind import ANTI, FULL, OUTER, SEMI
+from watersmeet.query.kind import ANTI, FULL, INNER, OUTER, SEMI
 from watersmeet.query.number_band import number_band
 from watersmeet.query.predicate import Condition
 
@@ -204,22 +204,20 @@ def stream_facts(query: JoinQuery) -> tuple[StreamFacts, ...]:
 
 def _part(query: JoinQuery, number: int) -> str:
     """What becomes of rows of a stream without partners, in words."""
-    lives = [query.reaches[s] for s in query.preserved]
+    if query.kind == INNER:
+        return ""
+    lone = {OUTER: "comes out with nulls", FULL: "comes out with nulls", ANTI: "comes out"}
+    if query.kind == SEMI and number == 0:
+        return "comes out once, with its first partners"
+    if number in query.preserved:
+        several = query.kind == OUTER and len(query.preserved) > 1
+        return "required" if several else f"{lone[query.kind]} if there are no partners"
+    lives = [query.reaches[s] for s in query.preserved or (0,)]
     known = [life for life in lives if life is not None]
-    longer = describe_duration(timedelta(microseconds=min(known))) if known else ""
-    if query.kind == OUTER and query.streams[number].optional:
-        return f"optional, kept {longer} longer for results that close later"
-    if query.kind == OUTER:
-        return "comes out with nulls if there are no partners" if len(known) == 1 else "required"
-    if query.kind == FULL:
-        return "comes out with nulls if there are no partners"
-    if query.kind == ANTI:
-        return "comes out if there are no partners" if number == 0 else f"kept {longer} longer"
-    if query.kind == SEMI:
-        own = query.reaches[0]
-        kept = "" if own is None else describe_duration(timedelta(microseconds=own))
-        return "comes out once, with its first partners" if number == 0 else f"kept {kept} longer"
-    return ""
+    longer = f"kept {describe_duration(timedelta(microseconds=min(known)))} longer" if known else ""
+    if query.kind != OUTER:
+        return longer
+    return f"optional, {longer} for results that close later" if longer else "optional"
 
 
 def _inputs(
