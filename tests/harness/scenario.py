@@ -9,8 +9,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import watersmeet as wm
+from harness.kinds import equality, in_time
 from harness.streaming import Feed, add_rows, row_feeds
-from oracles import duck, reference
+from oracles import duck, kinds, reference
+from oracles.graph import Event
 from oracles.reference import Result, Row, Table
 
 SECOND = 1_000_000
@@ -108,6 +110,17 @@ class Scenario:
     def expected(self) -> list[Result]:
         """What the join must have given back by now."""
         return duck.join(self.tables())
+
+    def expected_full(self) -> list[tuple[int | None, ...]]:
+        """What the full join of two streams must have given back when all was read, and closed."""
+        under = reference.watermarks([*self.batches, [[], []]], self.lateness, unit=1000)
+        rows = [
+            [Event(row.ts, row.key[0], ord(row.key[1]), None, None, row.value) for row in table.rows]
+            for table in self.tables()
+        ]
+        same = ((equality("x", 0, "x", 1), None), (equality("y", 0, "y", 1), None))
+        kind = kinds.Kind("full", tuple(self.windows), (), same)
+        return in_time(kind, kinds.duck_join(kind, rows), under[-1])
 
     def _on_time(self) -> tuple[list[list[Row]], list[int]]:
         under = reference.watermarks(self.batches, self.lateness, unit=1000)

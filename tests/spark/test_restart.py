@@ -7,7 +7,7 @@ The sink writes each batch exactly once, so a lost or doubled row has no other e
 
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -55,9 +55,13 @@ def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSessio
 
 
 @pytest.mark.soak
-def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["inner", "full"])
+def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(
+    spark: SparkSession, tmp_path: Path, how: str
+) -> None:
     """Twice: as soon as a batch has begun, and after its state is written but the batch is not complete."""
-    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    windows, lateness = (WINDOWS, LATENESS) if how == "inner" else (WINDOWS[:2], LATENESS[:2])
+    scenario = Scenario(tmp_path, windows, lateness)
     scenario.feed(7)
     state = tmp_path / "checkpoint" / "state" / "0"
 
@@ -71,18 +75,27 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(spark: SparkSessi
         return batch if written and batch > committed(tmp_path) and batch >= 2 else None
 
     for moment in (begun, state_written):
-        kill_at(moment, tmp_path)
+        kill_at(moment, tmp_path, windows, lateness, how)
         assert committed(tmp_path) < planned(tmp_path), "no batch was in progress"
 
-    to_sink(scenario.query(spark).to_dataframe(), tmp_path)
+    to_sink(scenario.query(spark, how=how).to_dataframe(), tmp_path)
     assert committed(tmp_path) >= 6
-    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+    expected = scenario.expected() if how == "inner" else scenario.expected_full()
+    assert (how == "full") == any(None in row for row in expected)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), expected)
 
 
-def kill_at(moment: Callable[[], int | None], folder: Path) -> None:
+def kill_at(
+    moment: Callable[[], int | None],
+    folder: Path,
+    windows: Sequence[int],
+    lateness: Sequence[int],
+    how: str,
+) -> None:
     """Run the program until the moment has come for some batch, and kill it before it has passed."""
     log = folder / "application.log"
-    arguments = (folder, ",".join(map(str, WINDOWS)), ",".join(map(str, LATENESS)), "local[2]")
+    numbers = (",".join(map(str, windows)), ",".join(map(str, lateness)))
+    arguments = (folder, *numbers, "local[2]", f"how={how}")
     for _ in range(3):
         process = programs.start("harness.application", *arguments, log=log)
         try:
