@@ -64,34 +64,39 @@ class Kind(NamedTuple):
         return [test for test, owned_by in self.conditions if owned_by == owner]
 
 
-Parts = list[tuple[Kind, list[list[Event]], tuple[int, ...]]]
+class Part(NamedTuple):
+    """Rows that are joined apart from the rest, what results say of them, and their time if it is theirs."""
+
+    kind: Kind
+    streams: list[list[Event]]
+    says: tuple[int, ...] = ()
+    time: int | None = None
 
 
-def apart(kind: Kind, streams: Sequence[Sequence[Event]]) -> Parts:
-    """What is joined apart from the rest: rows of one slot, or of one session; and what results say of it."""
+def apart(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Part]:
+    """The rows of every slot, or of every session."""
     window = kind.windows[0]
     if isinstance(window, Hops):
         times = [row.ts for rows in streams for row in rows]
         first = (min(times, default=0) - window.size) // window.every * window.every
-        begins = range(first, max(times, default=0) + 1, window.every)
         return [
-            (
+            Part(
                 kind._replace(windows=(Until(begin + window.size - 1),) * len(streams)),
                 [[row for row in rows if begin <= row.ts < begin + window.size] for rows in streams],
-                (begin, begin + window.size),
+                says=(begin, begin + window.size),
             )
-            for begin in begins
+            for begin in range(first, max(times, default=0) + 1, window.every)
         ]
     if isinstance(window, Sessions):
         return [
-            (
-                kind._replace(windows=(0,) * len(streams)),
-                [[row._replace(ts=end) for row in rows if row in members] for rows in streams],
-                (),
+            Part(
+                kind._replace(windows=(Until(end),) * len(streams)),
+                [[row for row in rows if row in members] for rows in streams],
+                time=end,
             )
             for end, members in _sessions(streams, window.gap)
         ]
-    return [(kind, [list(rows) for rows in streams], ())]
+    return [Part(kind, [list(rows) for rows in streams])]
 
 
 def _sessions(streams: Sequence[Sequence[Event]], gap: int) -> list[tuple[int, list[Event]]]:
@@ -116,9 +121,9 @@ def join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
 
 def _together_again(kind: Kind, streams: Sequence[Sequence[Event]], how: Any) -> list[Result]:
     return [
-        (*result[:-1], *says, result[-1])
-        for part, rows, says in apart(kind, streams)
-        for result in how(part, rows)
+        (*result[:-1], *part.says, result[-1] if part.time is None else part.time)
+        for part in apart(kind, streams)
+        for result in how(part.kind, part.streams)
     ]
 
 

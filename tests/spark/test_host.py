@@ -20,7 +20,7 @@ import watersmeet as wm
 from harness.totals import TotalsMaker
 from watersmeet.spark.host.operator import joined, packed_source
 from watersmeet.spark.host.processor import counted_once
-from watersmeet.spark.host.task import InputTask, ResultField, ResultRows, Task
+from watersmeet.spark.host.task import InputTask, ResultField, ResultRows, ResultStruct, Task
 
 SALES = InputTask(
     name="sales",
@@ -31,7 +31,7 @@ SALES = InputTask(
     stream=0,
 )
 TOTALS = ResultRows(
-    (("sales", (ResultField("key", pa.string(), 0, 0), ResultField("total", pa.int64(), 0, 1))),)
+    (ResultStruct("sales", (ResultField("key", pa.string(), 0, 0), ResultField("total", pa.int64(), 0, 1))),)
 )
 SCHEMA = StructType(
     [

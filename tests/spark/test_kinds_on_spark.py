@@ -124,9 +124,9 @@ class Rows:
             kind = kind._replace(conditions=((equality(*case.links[0]), 0),))
         found = kinds.duck_join(kind, chosen)
         assert under[-1] is not None
-        slots = any(isinstance(window, Slots | Hops) for window in kind.windows)
-        # A slot ends a microsecond before the next second.
-        return in_time(kind, found, (under[-1] + 1) // SECOND - 1 if slots else under[-1] // SECOND)
+        # A slot ends a microsecond before the next second; rows of a semi join leave when they meet.
+        to_the_end = case.kind != "semi" and any(isinstance(window, Slots | Hops) for window in kind.windows)
+        return in_time(kind, found, (under[-1] + 1) // SECOND - 1 if to_the_end else under[-1] // SECOND)
 
     def query(self, spark: SparkSession, case: Case, windows: Windows, **options: Any) -> Any:
         streams = [

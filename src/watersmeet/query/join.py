@@ -178,10 +178,12 @@ def join_query(
         kept=kept,
         reaches=reaches,
         filters=tuple(found.filters),
-        conditions=tuple(condition for condition in found.conditions if not _implied(condition, reaches)),
+        conditions=tuple(
+            condition for condition in found.conditions if not _implied(condition, streams, reaches)
+        ),
         afterwards=tuple(found.afterwards),
         outputs=None if chosen is None else chosen.outputs,
-        by_windows=tuple(dict.fromkeys(c.text for c in found.conditions if _implied(c, reaches))),
+        by_windows=tuple(dict.fromkeys(c.text for c in found.conditions if _implied(c, streams, reaches))),
         memory=memory,
         kind=kind,
     )
@@ -322,7 +324,12 @@ def _refuse_columns_of_others(streams: Sequence[Stream], kind: str, chosen: Sele
             )
 
 
-def _implied(condition: Condition, reaches: Sequence[int | None]) -> bool:
-    """Whether the windows already see to it: nothing is later than a row by more than its reach."""
+def _implied(condition: Condition, streams: Sequence[Stream], reaches: Sequence[int | None]) -> bool:
+    """Whether the windows already see to it: nothing is later than a row by more than its reach.
+
+    Of a row that is missing nothing holds: a condition of an optional stream with another one is judged.
+    """
+    if any(streams[stream].optional for stream in condition.streams if stream != condition.owner):
+        return False
     limits = [(reaches[bound.earlier], bound.most_us) for bound in condition.bounds]
     return bool(limits) and all(reach is not None and reach <= most for reach, most in limits)
