@@ -14,7 +14,7 @@ from watersmeet.query.kind import optional
 from watersmeet.query.network import Network, network
 from watersmeet.query.window import UNBOUNDED, latest, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
-from watersmeet.spark.host.metrics import metrics
+from watersmeet.spark.host.report import metrics
 from watersmeet.spark.query import Query
 from watersmeet.spark.settings import recommended_settings
 from watersmeet.stats import Figure, Frequencies, Statistics

@@ -28,6 +28,7 @@ from harness.streaming import (
 from oracles import reference
 from oracles.reference import Result, assert_same_rows
 from watersmeet.errors import InvalidProgress
+from watersmeet.spark.host.metrics import metric_names
 
 SCHEMA = "k bigint, ts timestamp, value bigint"
 ARROW = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us", tz="UTC")), ("value", pa.int64())])
@@ -324,22 +325,17 @@ def test_one_query_may_hold_several_joins(spark: SparkSession, tmp_path: Path) -
 
 def test_the_metrics_of_joins_come_in_the_order_the_joins_were_made() -> None:
     """As text, "10" would come before "9"."""
-    stream = dict.fromkeys(["rows", "late", "null_keys", "null_times", "future_times"], 0)
     # The year 30000, which Spark has and Python has not.
-    stream |= dict.fromkeys(["live", "state_bytes", "memory_bytes", "keys", "largest"]) | {"paths": []}
-    stream["newest_us"] = 28_000 * 365 * 86400 * SECOND
-    names = ["results", "rows_examined", "rows_examined_per_result", "lookups", "path_changes", "kernel_ms"]
-    totals = dict.fromkeys([*names, "scans", "merges", "worker_bytes"], 0)
-    report = {
-        "join": totals
-        | {"watermark_held_by": "a", "hot_keys": [], "streams": {"a": stream}, "predicates": []}
-    }
+    numbers = dict.fromkeys(metric_names(2, 0)) | {"newest_us_0": 28_000 * 365 * 86400 * SECOND, "holder": 0}
+    said = {"reports": [list(numbers.values())], "buckets": 1, "streams": ["a", "b"], "functions": None}
+    report = {"join": said}
     observed = {f"watersmeet {number}: a, b": report for number in (10, 9, 1)}
     progress = SimpleNamespace(batchId=7, observedMetrics=observed | {"somebody else's": {}})
     found = wm.metrics(progress)
     assert [batch.name for batch in found] == [f"watersmeet {number}: a, b" for number in (1, 9, 10)]
     assert {batch.batch for batch in found} == {7}
     assert found[0].streams["a"].newest is None
+    assert found[0].watermark_held_by == "a"
 
 
 def test_metrics_are_read_from_a_progress_and_there_are_none_before_the_first() -> None:

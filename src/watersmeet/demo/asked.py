@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from watersmeet.spark.host.metrics import metrics
+from watersmeet.spark.host.report import metrics
 from watersmeet.terminal.progress import Progress
 
 

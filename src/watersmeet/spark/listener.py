@@ -19,7 +19,8 @@ from weakref import WeakSet
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from watersmeet.spark.host.idle import Heard, Told, note_of
-from watersmeet.spark.host.metrics import BatchMetrics, metrics
+from watersmeet.spark.host.metrics import BatchMetrics
+from watersmeet.spark.host.report import metrics
 from watersmeet.spark.private import is_private, put_file
 from watersmeet.spark.speak import Speaker
 

@@ -21,7 +21,8 @@ from watersmeet.plan.measured import (
 from watersmeet.plan.plan import operators
 from watersmeet.query import JoinQuery
 from watersmeet.query.keys import key_names, keys_of
-from watersmeet.spark.host.metrics import BatchMetrics, PredicateMetrics, metrics
+from watersmeet.spark.host.metrics import BatchMetrics, PredicateMetrics
+from watersmeet.spark.host.report import metrics
 from watersmeet.stats import ABSENT, Figure, Statistics, StreamStatistics
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from watersmeet.plan.plan import BETWEEN
-from watersmeet.spark.host.metrics import StreamMetrics, metrics
+from watersmeet.spark.host.metrics import StreamMetrics
+from watersmeet.spark.host.report import metrics
 
 
 @dataclass(slots=True)

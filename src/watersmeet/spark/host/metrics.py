@@ -1,4 +1,4 @@
-"""What is measured in every batch, and how users read it from the progress of a running query.
+"""What is measured in every batch.
 
 A metric is a field of one of these classes, with the way in which the reports of all groups become one
 number. Whoever counts it reports it under the name of the field (`rows_0` for input 0); names, sums and
@@ -7,19 +7,16 @@ reading follow from here, see `report`.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from watersmeet.errors import InvalidProgress
-from watersmeet.kernel.numbers import TEXT_WORDS, path_of, text_of
+from watersmeet.kernel.numbers import TEXT_WORDS
 
 METRICS_COLUMN = "__metrics"
-OBSERVED = "join"
 
-_NAME = re.compile(r"watersmeet (\d+): ")
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
@@ -215,97 +212,15 @@ def metric_names(streams: int, functions: int) -> list[str]:
     ]
 
 
-def metrics(progress: Any) -> list[BatchMetrics]:
-    """The metrics of every join in a query's progress report, in the order the joins were made.
-
-    Args:
-        progress: A `StreamingQueryProgress`, as in ``query.lastProgress`` or a listener's event. None, which
-            is the last progress of a query before its first batch, has no metrics.
-
-    Raises:
-        InvalidProgress: It is something else.
-    """
-    if progress is None:
-        return []
-    if not (hasattr(progress, "observedMetrics") and hasattr(progress, "batchId")):
-        raise InvalidProgress(
-            "metrics are read from the progress of a query",
-            f"this is a {type(progress).__name__}.",
-            "pass query.lastProgress, one of query.recentProgress, or event.progress in a listener.",
-        )
-    observed = {name: row for name, row in progress.observedMetrics.items() if _NAME.match(name)}
-    return [
-        _read(name, progress.batchId, _plain(observed[name])[OBSERVED])
-        for name in sorted(observed, key=_number)
-    ]
-
-
-def observation_name(number: int, streams: tuple[str, ...]) -> str:
-    """What the observation of a join is called; numbered, since Spark wants a name of its own for each."""
-    return f"watersmeet {number}: {', '.join(streams)}"
-
-
-def _plain(value: Any) -> Any:
-    """Rows as dictionaries. Spark Connect sends a row as its values and their schema, inner rows likewise."""
-    if hasattr(value, "asDict"):
-        value = value.asDict()
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {"values", "schema"}:
-        schema = _plain(value["schema"])
-        fields_ = schema["fields"] if isinstance(schema, dict) else schema
-        names = [field["name"] if isinstance(field, dict) else field.name for field in fields_]
-        value = dict(zip(names, value["values"], strict=True))
-    return {name: _plain(one) for name, one in value.items()}
-
-
-def _number(name: str) -> int:
-    found = _NAME.match(name)
-    assert found is not None
-    return int(found[1])
+def reported_fields(of: type, value: Callable[[str, Fold], Any]) -> dict[str, Any]:
+    """The reported fields of a class as users see them, from the numbers by name."""
+    found = {}
+    for one in fields(of):
+        if "fold" in one.metadata:
+            number, read = value(_reported_name(one), one.metadata["fold"]), one.metadata["read"]
+            found[one.name] = number if read is None else read(number)
+    return found
 
 
 def _reported_name(one: Field[Any]) -> str:
     return one.metadata["name"] or one.name
-
-
-def _fields(of: type, values: dict[str, Any]) -> dict[str, Any]:
-    """The reported fields of a class, as users see them."""
-    found = {}
-    for one in fields(of):
-        if "fold" in one.metadata:
-            value, read = values.get(_reported_name(one)), one.metadata["read"]
-            found[one.name] = value if read is None else read(value)
-    return found
-
-
-def _read(name: str, batch: int, observed: dict[str, Any]) -> BatchMetrics:
-    names = list(observed["streams"])
-    return BatchMetrics(
-        name=name,
-        batch=batch,
-        **_fields(BatchMetrics, observed),
-        rows_examined_per_result=observed["rows_examined_per_result"],
-        kernel_ms=observed["kernel_ms"],
-        watermark_held_by=observed["watermark_held_by"],
-        hot_keys=tuple(_read_hot_key(one, names) for one in observed["hot_keys"]),
-        streams={stream: _read_stream(values, names) for stream, values in observed["streams"].items()},
-        predicates={
-            one["text"]: PredicateMetrics(**_fields(PredicateMetrics, one)) for one in observed["predicates"]
-        },
-    )
-
-
-def _read_hot_key(values: Any, names: list[str]) -> HotKey:
-    share = values["rows"] / values["of"] if values["of"] else 0.0
-    return HotKey(names[values["input"]], text_of(values["text"]), values["rows"], share)
-
-
-def _read_stream(values: dict[str, Any], names: list[str]) -> StreamMetrics:
-    paths = tuple(
-        PathUse(tuple(names[part] for part in path_of(one["path"], len(names))), one["buckets"])
-        for one in values["paths"]
-    )
-    return StreamMetrics(**_fields(StreamMetrics, values), largest=values["largest"], paths=paths)

@@ -37,10 +37,10 @@ from watersmeet.spark.host.blobs import PACKED_SCHEMA
 from watersmeet.spark.host.control import FORMAT, ControlSource
 from watersmeet.spark.host.idle import FORMAT as IDLE_FORMAT
 from watersmeet.spark.host.idle import IdleSource, Patience
-from watersmeet.spark.host.metrics import METRICS_COLUMN, observation_name
+from watersmeet.spark.host.metrics import METRICS_COLUMN
 from watersmeet.spark.host.output import MAIL_COLUMN
 from watersmeet.spark.host.pack import NEWEST, SOURCE_SCHEMA
-from watersmeet.spark.host.report import observation
+from watersmeet.spark.host.report import observation, observation_name
 from watersmeet.spark.host.ship import pack_function, plain_function, stateful_processor, times_function
 from watersmeet.spark.host.task import Task
 

@@ -1,164 +1,201 @@
-"""How groups report to the driver: counted by the operator, carried by `DataFrame.observe`.
+"""How groups report to the driver, and how users read it from the progress of a running query.
 
-Every group reports one row per batch in a column of the operator's output; the row has no result time
-and is filtered out after the observation. The observation is a single aggregate that collects the few
-reports and adds them up at the end: one aggregate per number would be evaluated for every result, and took
-a third of Spark's time when we measured it. A report is a list of numbers rather than a struct, since an
-Arrow struct that is null still carries room for all its fields, for every result.
+Every group reports one row per batch in a column of the operator's output; the row has no result time and is
+filtered out after `DataFrame.observe` has collected the few reports as they are. They are added up when
+somebody reads them: as an expression of Spark, that took half a second to build, as long to plan, and half a
+screen of every error. A report is a list of numbers rather than a struct, since an Arrow struct that is
+null still carries room for all its fields, for every result.
 
 Numbers about the batch (rows, results) are sums over the groups. Numbers about the state (live tuples,
-bytes) are sums over all buckets, and null in the rare batch in which some bucket did not report: a batch
+bytes) are sums over all buckets, and None in the rare batch in which some bucket did not report: a batch
 without input, run only to let go of expired state. Probe paths are counted, and of hot keys the hottest kept.
 A key that is alone in its bucket is compared with the keys of the other buckets, which only this place knows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from watersmeet.kernel.numbers import TEXT_WORDS
+from watersmeet.errors import InvalidProgress
+from watersmeet.kernel.numbers import TEXT_WORDS, path_of, text_of
 from watersmeet.spark.host.metrics import (
     METRICS_COLUMN,
-    OBSERVED,
     PATH,
     BatchMetrics,
     Fold,
+    HotKey,
+    PathUse,
     PredicateMetrics,
     StreamMetrics,
-    folded,
     metric_names,
+    reported_fields,
 )
 from watersmeet.stats.key_sample import HOT_TIMES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+_OBSERVED = "join"
+_NAME = re.compile(r"watersmeet (\d+): ")
 # So many hot keys are shown.
 _HOTTEST = 5
 
 
+def observation_name(number: int, streams: tuple[str, ...]) -> str:
+    """What the observation of a join is called; numbered, since Spark wants a name of its own for each."""
+    return f"watersmeet {number}: {', '.join(streams)}"
+
+
 def observation(names: tuple[str, ...], functions: tuple[str, ...], buckets: int) -> Column:
-    """The one aggregate to observe: a struct with totals, one struct per stream and one per function."""
+    """The one aggregate to observe: the reports of all groups, and what is needed to read them."""
     from pyspark.sql import functions as F
 
-    # Paths and texts are added up with the rest, which means nothing and may overflow.
-    nothing = F.array_repeat(F.lit(None).cast("bigint"), len(metric_names(len(names), len(functions))))
-    # Named inside a lambda, something is computed once however often it is referred to.
-    summary = F.transform(
-        F.array(F.struct(F.collect_list(F.col(METRICS_COLUMN)).alias("reports"))),
-        lambda all_: F.get(
-            F.transform(
-                F.array(
-                    F.aggregate(
-                        all_["reports"],
-                        nothing,
-                        lambda sums, report: F.zip_with(
-                            sums, report, lambda sum_, x: F.coalesce(F.try_add(sum_, x), sum_, x)
-                        ),
-                    )
-                ),
-                lambda sums: _summary(all_["reports"], sums, names, functions, buckets),
-            ),
-            F.lit(0),
-        ),
-    )
-    return F.get(summary, F.lit(0)).alias(OBSERVED)
-
-
-def _summary(
-    reports: Column, sums: Column, names: tuple[str, ...], functions: tuple[str, ...], buckets: int
-) -> Column:
-    from pyspark.sql import functions as F
-
-    places = {name: place for place, name in enumerate(metric_names(len(names), len(functions)))}
-
-    def reported(name: str) -> Column:
-        """Null if no group has reported it."""
-        return F.get(sums, F.lit(places[name]))
-
-    def total(name: str) -> Column:
-        return F.coalesce(reported(name), F.lit(0))
-
-    def each(name: str) -> Column:
-        return F.transform(reports, lambda report: F.get(report, F.lit(places[name])))
-
-    everywhere = total("buckets") == F.lit(buckets)
-
-    def fold(fold: Fold, name: str) -> Column:
-        if fold is Fold.SUM:
-            return total(name)
-        if fold is Fold.STATE:
-            return F.when(everywhere, reported(name))
-        # Of what only the ledger reports, the sum is the value.
-        return F.array_max(each(name)) if fold is Fold.MOST else reported(name)
-
-    def all_of(kind: type, number: int | None = None) -> list[Column]:
-        place = "" if number is None else f"_{number}"
-        return [fold(how, name + place).alias(name) for name, how in folded(kind).items()]
-
-    def of_stream(i: int) -> Column:
-        largest = F.when(everywhere, F.array_max(each(f"live_{i}"))).alias("largest")
-        return F.struct(*all_of(StreamMetrics, i), largest, _counted(each(f"{PATH}_{i}")).alias("paths"))
-
-    holder = F.get(F.array(*[F.lit(name) for name in names]), reported("holder").cast("int"))
     return F.struct(
-        *all_of(BatchMetrics),
-        F.try_divide(total("rows_examined"), total("results")).alias("rows_examined_per_result"),
-        (total("kernel_us") / F.lit(1000)).alias("kernel_ms"),
-        holder.alias("watermark_held_by"),
-        _hottest(reports, places).alias("hot_keys"),
-        F.struct(*[of_stream(i).alias(name) for i, name in enumerate(names)]).alias("streams"),
-        F.array(
-            *[
-                F.struct(F.lit(text).alias("text"), *all_of(PredicateMetrics, i))
-                for i, text in enumerate(functions)
-            ]
-        ).alias("predicates"),
-    )
+        F.collect_list(METRICS_COLUMN).alias("reports"),
+        F.lit(buckets).alias("buckets"),
+        F.lit(list(names)).alias("streams"),
+        F.lit(list(functions) or None).alias("functions"),
+    ).alias(_OBSERVED)
 
 
-def _counted(paths: Column) -> Column:
-    """Every path with the number of buckets that take it."""
-    from pyspark.sql import functions as F
+def metrics(progress: Any) -> list[BatchMetrics]:
+    """The metrics of every join in a query's progress report, in the order the joins were made.
 
-    return F.transform(
-        F.array_distinct(F.filter(paths, lambda path: path.isNotNull())),
-        lambda path: F.struct(
-            path.alias("path"),
-            F.size(F.filter(paths, lambda other: other == path)).alias("buckets"),
-        ),
-    )
+    Args:
+        progress: A `StreamingQueryProgress`, as in ``query.lastProgress`` or a listener's event. None, which
+            is the last progress of a query before its first batch, has no metrics.
 
-
-def _hottest(reports: Column, places: dict[str, int]) -> Column:
-    """The hot keys with the most rows."""
-    from pyspark.sql import functions as F
-
-    found = F.transform(
-        F.filter(reports, lambda report: F.get(report, F.lit(places["hot_rows"])).isNotNull()),
-        lambda report: F.struct(
-            F.get(report, F.lit(places["hot_rows"])).alias("rows"),
-            F.get(report, F.lit(places["hot_of"])).alias("of"),
-            F.get(report, F.lit(places["hot_input"])).alias("input"),
-            F.slice(report, places["hot_text_0"] + 1, TEXT_WORDS).alias("text"),
-        ),
-    )
-    hot = F.filter(found, lambda one: (one["rows"] < one["of"]) | _stands_out(one, reports, places))
-    return F.slice(F.sort_array(hot, asc=False), 1, _HOTTEST)
+    Raises:
+        InvalidProgress: It is something else.
+    """
+    if progress is None:
+        return []
+    if not (hasattr(progress, "observedMetrics") and hasattr(progress, "batchId")):
+        raise InvalidProgress(
+            "metrics are read from the progress of a query",
+            f"this is a {type(progress).__name__}.",
+            "pass query.lastProgress, one of query.recentProgress, or event.progress in a listener.",
+        )
+    observed = {name: row for name, row in progress.observedMetrics.items() if _NAME.match(name)}
+    return [
+        Reports(**_plain(observed[name])[_OBSERVED]).together(name, progress.batchId)
+        for name in sorted(observed, key=_number)
+    ]
 
 
-def _stands_out(alone: Column, reports: Column, places: dict[str, int]) -> Column:
-    """Whether a key that is alone in its bucket is hot: next to the average keys of half of the buckets."""
-    from pyspark.sql import functions as F
+class Reports:
+    """What the groups of a join have reported of a batch."""
 
-    def of_stream(report: Column, name: str) -> Column:
-        return F.get(
-            report, (alone["input"] * len([*folded(StreamMetrics), PATH]) + places[f"{name}_0"]).cast("int")
+    def __init__(
+        self,
+        reports: Sequence[Sequence[int | None]],
+        buckets: int,
+        streams: Sequence[str],
+        functions: Sequence[str] | None,
+    ) -> None:
+        """Say what the numbers mean.
+
+        Args:
+            reports: A list of numbers per group.
+            buckets: How many buckets there are.
+            streams: The names of the inputs.
+            functions: The texts of the Python functions.
+        """
+        self._streams, self._functions = list(streams), list(functions or ())
+        names = metric_names(len(self._streams), len(self._functions))
+        self._reports = [dict(zip(names, report, strict=True)) for report in reports]
+        self._everywhere = self._total("buckets") == buckets
+
+    def together(self, name: str, batch: int) -> BatchMetrics:
+        """All reports as one."""
+        results, holder = self._total("results"), self._sum("holder")
+        return BatchMetrics(
+            name=name,
+            batch=batch,
+            **reported_fields(BatchMetrics, self._folded),
+            rows_examined_per_result=self._total("rows_examined") / results if results else None,
+            kernel_ms=self._total("kernel_us") / 1000,
+            watermark_held_by=None if holder is None else self._streams[holder],
+            hot_keys=tuple(self._hottest()),
+            streams={stream: self._stream(i) for i, stream in enumerate(self._streams)},
+            predicates={
+                text: PredicateMetrics(**reported_fields(PredicateMetrics, partial(self._folded, place=i)))
+                for i, text in enumerate(self._functions)
+            },
         )
 
-    averages = F.filter(
-        F.transform(reports, lambda one: F.try_divide(of_stream(one, "live"), of_stream(one, "keys"))),
-        lambda average: average.isNotNull(),
-    )
-    lower = F.filter(averages, lambda average: average * HOT_TIMES <= alone["rows"])
-    return F.size(lower) * 2 >= F.size(averages)
+    def _each(self, name: str) -> list[int]:
+        """What was reported under a name."""
+        return [number for report in self._reports if (number := report[name]) is not None]
+
+    def _sum(self, name: str) -> int | None:
+        """None if no group has reported it."""
+        return sum(found) if (found := self._each(name)) else None
+
+    def _total(self, name: str) -> int:
+        return sum(self._each(name))
+
+    def _folded(self, name: str, fold: Fold, place: int | None = None) -> int | None:
+        full = name if place is None else f"{name}_{place}"
+        if fold is Fold.SUM:
+            return self._total(full)
+        if fold is Fold.MOST:
+            return max(self._each(full), default=None)
+        # Of what only the ledger reports, the sum is the value.
+        return self._sum(full) if fold is Fold.LEDGER or self._everywhere else None
+
+    def _stream(self, i: int) -> StreamMetrics:
+        paths = Counter(self._each(f"{PATH}_{i}"))
+        return StreamMetrics(
+            **reported_fields(StreamMetrics, partial(self._folded, place=i)),
+            largest=max(self._each(f"live_{i}"), default=None) if self._everywhere else None,
+            paths=tuple(PathUse(self._path(path), buckets) for path, buckets in paths.items()),
+        )
+
+    def _path(self, number: int) -> tuple[str, ...]:
+        return tuple(self._streams[part] for part in path_of(number, len(self._streams)))
+
+    def _hottest(self) -> list[HotKey]:
+        """The hot keys with the most rows."""
+        found = []
+        for report in self._reports:
+            rows, of, part = (report[f"hot_{name}"] for name in ("rows", "of", "input"))
+            if rows is None or of is None or part is None:
+                continue
+            if rows < of or self._stands_out(rows, part):
+                text = text_of([report[f"hot_text_{i}"] or 0 for i in range(TEXT_WORDS)])
+                found.append(HotKey(self._streams[part], text, rows, rows / of if of else 0.0))
+        return sorted(found, key=lambda one: one.rows, reverse=True)[:_HOTTEST]
+
+    def _stands_out(self, rows: int, part: int) -> bool:
+        """Whether a key that is alone in its bucket is hot, beside the average keys of half the buckets."""
+        counted = [(report[f"live_{part}"], report[f"keys_{part}"]) for report in self._reports]
+        averages = [live / keys for live, keys in counted if live is not None and keys]
+        lower = [average for average in averages if average * HOT_TIMES <= rows]
+        return len(lower) * 2 >= len(averages)
+
+
+def _plain(value: Any) -> Any:
+    """Rows as dictionaries. Spark Connect sends a row as its values and their schema, inner rows likewise."""
+    if hasattr(value, "asDict"):
+        value = value.asDict()
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"values", "schema"}:
+        schema = _plain(value["schema"])
+        fields_ = schema["fields"] if isinstance(schema, dict) else schema
+        names = [field["name"] if isinstance(field, dict) else field.name for field in fields_]
+        value = dict(zip(names, value["values"], strict=True))
+    return {name: _plain(one) for name, one in value.items()}
+
+
+def _number(name: str) -> int:
+    found = _NAME.match(name)
+    assert found is not None
+    return int(found[1])
