@@ -1,14 +1,21 @@
-"""Histories of joins in which rows come out without partners: queries, rows, batches and watermarks."""
+"""Random histories: a query of any kind, its rows, their batches, watermarks, restarts and repeated batches.
 
+A history that fails is made smaller and printed as a test. To look for more trouble:
+
+    WATERSMEET_TEST_HISTORIES=20000 WATERSMEET_TEST_SEED=7 make test ARGS=tests/spark/test_kinds.py
+"""
+
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import Any
 
 from harness.graphs import SECOND, in_batches, window_of
 from harness.tree import Tree
 from oracles import kinds, reference
-from oracles.graph import Event
+from oracles.graph import Event, LastRows
 from oracles.kinds import Kind, Result, Test
 from oracles.reference import Hops, Sessions, Slots, assert_same_rows
 from watersmeet.kernel.bucket import END_OF_TIME
@@ -18,7 +25,7 @@ from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.join import join_query
 from watersmeet.query.predicate import ColumnsOnly
 
-KINDS = ("outer", "full", "semi", "anti")
+KINDS = ("inner", "outer", "full", "semi", "anti")
 # Rows per stream, so that loops over every combination stay fast.
 _ROWS = {2: 16, 3: 10, 4: 6, 5: 5}
 _COLUMNS = (("ts", "timestamp"), *((name, "bigint") for name in ("x", "y", "z", "v", "value")))
@@ -26,12 +33,16 @@ _COLUMNS = (("ts", "timestamp"), *((name, "bigint") for name in ("x", "y", "z", 
 
 @dataclass(frozen=True)
 class History:
-    """A query, what arrives in which batch, and under which watermark (seconds; None before the first)."""
+    """A query, what arrives in which batch, and under which watermark (seconds; None before the first).
+
+    If `stored`, there is a restart after every batch; if `repeated`, every batch runs twice.
+    """
 
     kind: Kind
     batches: list[list[list[Event]]]
     watermarks: list[int | None]
     stored: bool = False
+    repeated: bool = False
 
     def rows(self) -> list[list[Event]]:
         """What is not late."""
@@ -67,7 +78,7 @@ class History:
 
     def run(self, plan: Plan | None = None) -> list[Result]:
         """What the product gives back."""
-        tree = Tree(plan or self.plan(), stored=self.stored)
+        tree = Tree(plan or self.plan(), stored=self.stored, repeated=self.repeated)
         # A slot ends a microsecond before the next: there a watermark stands for its whole second.
         slots = any(isinstance(window, Slots | Hops) for window in self.kind.windows)
         more = SECOND - 1 if slots else 0
@@ -92,17 +103,25 @@ class History:
 
     def __str__(self) -> str:
         """As a test to paste."""
-        conditions = ", ".join(f"({test.text!r}, owner {owner})" for test, owner in self.kind.conditions)
-        lines = [f"{self.kind.name} windows={self.kind.windows} optional={self.kind.optional} {conditions}"]
-        for batch, watermark in zip(self.batches, self.watermarks, strict=True):
-            lines.append(f"  watermark {watermark}")
-            lines += [f"    s{s}: {[tuple(row) for row in rows]}" for s, rows in enumerate(batch) if rows]
-        return "\n".join(lines)
+        tests = [f"(parsed({test.text!r}), {owner})" for test, owner in self.kind.conditions]
+        return "\n".join(
+            [
+                "def test_history() -> None:",
+                f"    conditions = ({', '.join(tests)},)",
+                f"    kind = Kind({self.kind.name!r}, {self.kind.windows}, {self.kind.optional}, conditions)",
+                "    batches: list[list[list[Event]]] = [",
+                *(f"        {batch}," for batch in self.batches),
+                "    ]",
+                f"    history = History(kind, batches, {self.watermarks}, {self.stored}, {self.repeated})",
+                "    assert_same_rows(history.by_duck(), history.expected())",
+                "    assert history.problem() is None",
+            ]
+        )
 
 
 def in_time(kind: Kind, results: Sequence[Result], watermark: int | None) -> list[Result]:
     """Results that have left: complete ones at once, others when the watermark has reached their time."""
-    waits = kind.name in ("semi", "anti") or isinstance(kind.windows[0], Sessions)
+    waits = kind.name in ("semi", "anti") or any(isinstance(w, Sessions | LastRows) for w in kind.windows)
     return [
         result
         for result in results
@@ -125,20 +144,38 @@ def random_history(random: Random, name: str, streams: int | None = None) -> His
     if name == "outer":
         required = random.sample(range(count), random.choice([1, 1, count - 1]))
         optional = tuple(s for s in range(count) if s not in required)
+    if name != "full" and 0.3 <= chance < 0.45:
+        rows = LastRows(random.choice([1, 2, 3]), random.choice([None, "x"]))
+        last = max(optional) if name == "outer" else random.randrange(name != "inner", count)
+        windows[last] = rows
     kind = Kind(name, tuple(windows), optional, ())
     kind = kind._replace(conditions=tuple(_random_conditions(random, kind)))
-    rows = [_random_rows(random, s, _ROWS[count]) for s in range(count)]
-    batches = in_batches(random, rows, random.randint(1, 6), random.choice([0, 4, 30]))
+    shapes = random.choices(list(_SHAPES), [5, 2, 1, 1], k=count)
+    streams_rows = [_random_rows(random, s, _ROWS[count], shape) for s, shape in enumerate(shapes)]
+    batches = in_batches(random, streams_rows, random.randint(1, 6), random.choice([0, 4, 30]))
     batches += [[[] for _ in range(count)] for _ in range(random.choice([1, 2]))]
-    return History(kind, batches, _random_watermarks(random, batches), random.random() < 0.4)
+    watermarks = _random_watermarks(random, batches)
+    return History(kind, batches, watermarks, random.random() < 0.4, random.random() < 0.2)
 
 
-def _random_rows(random: Random, stream: int, count: int) -> list[Event]:
+# How the rows of a stream are spread: times from and to, and how often the first key comes.
+_SHAPES = {
+    "even": (0, 14, 0.33),
+    "skewed": (0, 14, 0.9),
+    "silent after a while": (0, 4, 0.33),
+    "flood": (6, 7, 0.33),
+}
+
+
+def _random_rows(random: Random, stream: int, count: int, shape: str) -> list[Event]:
+    first, last, hot = _SHAPES[shape]
+
     def value() -> int | None:
-        return None if random.random() < 0.1 else random.randrange(3)
+        chance = random.random()
+        return None if chance < 0.1 else 0 if chance < 0.1 + 0.9 * hot else random.randrange(1, 3)
 
     rows = [
-        Event(random.randrange(14), value(), value(), value(), random.randrange(4), 1000 * stream + n)
+        Event(random.randrange(first, last), value(), value(), value(), random.randrange(4), 1000 * stream + n)
         for n in range(random.randrange(count + 1))
     ]
     if rows and random.random() < 0.3:
@@ -165,7 +202,8 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
     """Conditions that connect every stream with an earlier one, and some more."""
     count = len(kind.windows)
     order = sorted(range(count), key=lambda s: s in kind.optional)
-    shared = random.random() < 0.4 or isinstance(kind.windows[0], Hops | Sessions)
+    by_key = any(isinstance(window, LastRows) and window.per for window in kind.windows)
+    shared = random.random() < 0.4 or by_key or isinstance(kind.windows[0], Hops | Sessions)
     found: list[tuple[Test, int | None]] = []
     for place, s in enumerate(order[1:], 1):
         before = order[:place]
@@ -175,9 +213,9 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
         test = equality("x", other, "x", s) if shared else _random_test(random, other, s)
         found.append((test, _owner(kind, order, test)))
         if random.random() < 0.25:
-            # The key of sessions is x, and nothing else may be one.
-            sessions = isinstance(kind.windows[0], Sessions)
-            test = _random_test(random, random.choice(order[:place]), s, equal=not sessions)
+            # The key of sessions, and of rows that are counted by key, is x, and nothing else may be one.
+            only_x = by_key or isinstance(kind.windows[0], Sessions)
+            test = _random_test(random, random.choice(order[:place]), s, equal=not only_x)
             found.append((test, _owner(kind, order, test)))
         if random.random() < 0.15:
             found.append((_above(s, random.choice([0, 1])), None))
@@ -201,25 +239,41 @@ def _random_test(random: Random, i: int, j: int, *, equal: bool = True) -> Test:
     if kind < 0.7 and equal:
         return equality(random.choice(columns), i, random.choice(columns), j)
     if kind < 0.85:
-        most = random.choice([0, 1])
-        return Test(f"abs(s{i}.v - s{j}.v) <= {most}", (i, j), lambda a, b: _near(a, b, most))
-    return Test(f"s{i}.ts <= s{j}.ts", (i, j), lambda a, b: a.ts <= b.ts)
+        return parsed(f"abs(s{i}.v - s{j}.v) <= {random.choice([0, 1])}")
+    return parsed(f"s{i}.ts <= s{j}.ts")
 
 
 def equality(left: str, i: int, right: str, j: int) -> Test:
-    def same(a: Event, b: Event) -> bool | None:
-        values = getattr(a, left), getattr(b, right)
-        return None if None in values else values[0] == values[1]
-
-    return Test(f"s{i}.{left} = s{j}.{right}", (i, j), same)
+    return parsed(f"s{i}.{left} = s{j}.{right}")
 
 
 def _above(stream: int, least: int) -> Test:
-    return Test(f"s{stream}.y > {least}", (stream,), lambda a: None if a.y is None else a.y > least)
+    return parsed(f"s{stream}.y > {least}")
 
 
-def _near(a: Event, b: Event, most: int) -> bool | None:
-    return None if a.v is None or b.v is None else abs(a.v - b.v) <= most
+# The conditions of random histories, and what they say of two values, or of one.
+_TESTS: dict[str, Any] = {
+    r"s(\d)\.(\w+) = s(\d)\.(\w+)": lambda a, b: a == b,
+    r"s(\d)\.(\w+) <= s(\d)\.(\w+)": lambda a, b: a <= b,
+    r"abs\(s(\d)\.(\w+) - s(\d)\.(\w+)\) <= 0": lambda a, b: abs(a - b) <= 0,
+    r"abs\(s(\d)\.(\w+) - s(\d)\.(\w+)\) <= 1": lambda a, b: abs(a - b) <= 1,
+    r"s(\d)\.(\w+) > 0": lambda a: a > 0,
+    r"s(\d)\.(\w+) > 1": lambda a: a > 1,
+}
+
+
+def parsed(text: str) -> Test:
+    """A condition as the reference join judges it."""
+    for form, says in _TESTS.items():
+        if found := re.fullmatch(form, text):
+            streams, columns = tuple(map(int, found.groups()[::2])), found.groups()[1::2]
+            return Test(text, streams, partial(_judged, says, columns))
+    raise ValueError(text)
+
+
+def _judged(says: Any, columns: Sequence[str], *rows: Event) -> bool | None:
+    values = [getattr(row, column) for row, column in zip(rows, columns, strict=True)]
+    return None if None in values else says(*values)
 
 
 def smaller(history: History) -> list[History]:

@@ -15,8 +15,11 @@ import duckdb
 import pyarrow as pa
 
 from oracles.duck import slot
-from oracles.graph import Event
+from oracles.graph import Event, LastRows
 from oracles.reference import Hops, Sessions, Slots
+
+# Later than all times.
+_NEVER_ENDS = 10**9
 
 Result = tuple[int | None, ...]
 """The value of one row per stream, or null, then the result time."""
@@ -35,6 +38,13 @@ class Test(NamedTuple):
         return None not in named and self.says(*named) is True
 
 
+class Ends(NamedTuple):
+    """A window of rows as what it comes to: when each of its rows ends."""
+
+    rows: LastRows
+    of: dict[Event, int]
+
+
 class Until(NamedTuple):
     """A window of which all rows end together."""
 
@@ -45,7 +55,7 @@ class Kind(NamedTuple):
     """What is joined: a kind, windows by stream, which streams are optional, and conditions with owners."""
 
     name: str
-    windows: tuple[int | Slots | Hops | Sessions | Until, ...]
+    windows: tuple[int | Slots | Hops | Sessions | LastRows | Ends | Until, ...]
     optional: tuple[int, ...]
     conditions: tuple[tuple[Test, int | None], ...]
 
@@ -56,6 +66,8 @@ class Kind(NamedTuple):
             return (row.ts // window.size + 1) * window.size - 1
         if isinstance(window, Until):
             return window.end
+        if isinstance(window, Ends):
+            return window.of[row]
         assert isinstance(window, int)
         return row.ts + window
 
@@ -96,7 +108,23 @@ def apart(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Part]:
             )
             for end, members in _sessions(streams, window.gap)
         ]
-    return [Part(kind, [list(rows) for rows in streams])]
+    windows = tuple(
+        Ends(window, {row: _followed(row, rows, window) for row in rows})
+        if isinstance(window, LastRows)
+        else window
+        for window, rows in zip(kind.windows, streams, strict=True)
+    )
+    return [Part(kind._replace(windows=windows), [list(rows) for rows in streams])]
+
+
+def _followed(row: Event, rows: Sequence[Event], window: LastRows) -> int:
+    """The last instant at which fewer rows than a number have come after one."""
+    later = sorted(
+        one.ts
+        for one in rows
+        if one.ts > row.ts and (window.per is None or getattr(one, window.per) == getattr(row, window.per))
+    )
+    return later[window.count - 1] - 1 if len(later) >= window.count else _NEVER_ENDS
 
 
 def _sessions(streams: Sequence[Sequence[Event]], gap: int) -> list[tuple[int, list[Event]]]:
@@ -145,7 +173,7 @@ def _outer(kind: Kind, streams: Sequence[Sequence[Event]], optional: Sequence[in
             rows[s] = row
         start = max(row.ts for row in chosen)
         closes = min(kind.end(s, row) for s, row in zip(required, chosen, strict=True))
-        among = [t for t in kind.of(None) if kind.name == "outer" and not set(t.streams) & {*optional}]
+        among = [t for t in kind.of(None) if kind.name in ("inner", "outer") and not set(t.streams) & {*optional}]
         if start > closes or not all(test.holds(rows) for test in among):
             continue
         partial = [(rows, start, closes)]
@@ -202,6 +230,10 @@ def _duck_join(kind: Kind, streams: Sequence[Sequence[Event]]) -> list[Result]:
             connection.register(f"t{s}", table)
             window = kind.windows[s]
             end = f"{window.end}" if isinstance(window, Until) else f"ts + {window}"
+            if isinstance(window, Ends):
+                same = "" if window.rows.per is None else f"AND o.{window.rows.per} = t{s}.{window.rows.per}"
+                later = f"SELECT list_sort(list(o.ts))[{window.rows.count}] FROM t{s} o WHERE o.ts > t{s}.ts {same}"  # noqa: E501, S608
+                end = f"coalesce(({later}) - 1, {_NEVER_ENDS})"
             if isinstance(window, Slots):
                 end = f"({slot('ts', window.size)} + 1) * {window.size} - 1"
             connection.execute(f"CREATE OR REPLACE TEMP VIEW s{s} AS SELECT *, {end} AS e FROM t{s}")  # noqa: S608

@@ -58,8 +58,13 @@ def join(*streams: Any, on: Any = "id", how: str = "inner", select: Any = None) 
             'window="1 hour"',
         ),
         (
-            lambda: join(A, optional(stream("b", window=RowWindow(9)))),
-            'window last 9 rows of stream "b" does not go with this kind of join',
+            lambda: join(A, optional(stream("b", window=RowWindow(9))), optional(C)),
+            'window last 9 rows of stream "b" goes with the last stream only',
+            "put the stream last",
+        ),
+        (
+            lambda: join(A, stream("b", window=UNBOUNDED), how="semi"),
+            'window unbounded of stream "b" does not go with this kind of join',
             'window="1 hour"',
         ),
         (

@@ -2,7 +2,8 @@
 
 Would catch: a row that comes out twice, or never, or too early; a null that should be a partner; a partner
 that was dropped too soon; a tie at the end of an interval; rows without a key that are lost; results that
-depend on batch boundaries; state that does not survive; a plain join that differs from a stream.
+depend on batch boundaries; state that does not survive; a batch that gives something else when it is run
+again; a plain join that differs from a stream.
 """
 
 import os
@@ -36,10 +37,10 @@ def test_kernel_reference_and_duckdb_agree(kind: str, part: int) -> None:
         plan = history.plan()
         trees += len(operators(plan.root)) > 1
         several += len(plan.root.required) > 1
-    assert found > 100
-    assert (nulls > 50) == (kind in ("outer", "full"))
+    assert found > 100 * HISTORIES // 2000
+    assert (nulls > 40) == (kind in ("outer", "full"))
     if kind == "outer":
-        assert min(trees, several) > 5
+        assert min(trees, several) > 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

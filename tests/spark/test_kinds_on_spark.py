@@ -21,7 +21,7 @@ from harness.graphs import SECOND, START, in_batches, window_of
 from harness.kinds import equality, in_time
 from harness.streaming import Feed, sink_rows, to_sink
 from oracles import kinds
-from oracles.graph import Event
+from oracles.graph import Event, LastRows
 from oracles.kinds import Kind, Result
 from oracles.reference import Hops, Sessions, Slots, assert_same_rows, on_time, watermarks
 from watersmeet.query.stream import ADDED
@@ -62,19 +62,21 @@ SIMPLE = {
     "semi": Case("semi", "semi", (0, 1), (), (("x", 0, "x", 1),)),
     "anti": Case("anti", "anti", (0, 1), (), (("x", 0, "x", 1),)),
 }
-Windows = tuple[int | Slots | Hops | Sessions, ...]
+Windows = tuple[int | Slots | Hops | Sessions | LastRows, ...]
 WINDOWS: dict[str, Windows] = {
     "time": (4, 3, 6),
     "slots": (Slots(5),) * 3,
     "hops": (Hops(8, 4),) * 3,
     "sessions": (Sessions(1),) * 3,
+    "latest rows": (4, LastRows(1, "x"), 6),
 }
 QUERIES = {
     "every shape of join": {f"{name}, time": (case, WINDOWS["time"]) for name, case in CASES.items()},
     "every window": {
         f"{name}, {window}": (case, WINDOWS[window])
         for name, case in SIMPLE.items()
-        for window in ("slots", "hops", "sessions")
+        for window in ("slots", "hops", "sessions", "latest rows")
+        if (name, window) != ("full", "latest rows")
     },
 }
 

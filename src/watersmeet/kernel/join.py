@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -81,6 +81,7 @@ class MultiwayJoin(Bucket):
     key_types: tuple[tuple[pa.DataType, ...], ...] = ()
     leave: Callable[[Combinations], Iterator[Results]] | None = None
     counts: Counts = field(init=False)
+    leaves_complete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Start counting from zero."""

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.kinds import KINDS, AnyJoin
 from watersmeet.kernel.outer import OuterJoin
 from watersmeet.kernel.semi import SemiJoin
 from watersmeet.kernel.sessions import SessionJoin
 from watersmeet.kernel.waiting import WaitingJoin
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
-from watersmeet.query.kind import ANTI, FULL, OUTER, SEMI
 
-Kernel = MultiwayJoin | WaitingJoin | SessionJoin | OuterJoin | SemiJoin
-
-# Which rows come out without partners, and who sees to it.
-_KINDS: dict[str, type[OuterJoin] | type[SemiJoin]] = {
-    OUTER: OuterJoin,
-    FULL: OuterJoin,
-    ANTI: OuterJoin,
-    SEMI: SemiJoin,
-}
+Kernel = AnyJoin | WaitingJoin | SessionJoin
 
 
 def kernel_for(plan: Plan, operator: Operator, layout: OperatorLayout, new_id: Callable[[], str]) -> Kernel:
@@ -42,6 +34,4 @@ def kernel_kind(
     """What runs an operator: rows that live by count, or in sessions, wait for the watermark."""
     if plan.query.gap_us is not None:
         return SessionJoin
-    if operator.kind in _KINDS:
-        return _KINDS[operator.kind]
-    return WaitingJoin if plan.waits(operator) else MultiwayJoin
+    return WaitingJoin if plan.waits(operator) else KINDS[operator.kind]

@@ -144,10 +144,15 @@ class OuterJoin(AroundJoin):
 
     def met(self, part: int, new: Rows) -> Iterator[Results]:
         """Store new rows of an input and yield the results without nulls, whatever the watermark."""
-        if all(side.together for side in self.sides):
-            self.inner.store(part, new)
-            return iter(())
-        return self.inner.met(part, new)
+        if self.leaves_complete:
+            return self.inner.met(part, new)
+        self.inner.store(part, new)
+        return iter(())
+
+    @property
+    def leaves_complete(self) -> bool:
+        """Whether combinations without nulls leave: they do not where rows come out alone."""
+        return not all(side.together for side in self.sides)
 
     def _store_unkeyed(self, part: int, new: Rows) -> None:
         new = self.inner.with_ends(part, new)

@@ -26,8 +26,8 @@ class Routes:
         }
         # Without any key, all rows of an operator share an empty one, and nothing has to be scanned.
         self.scanned = operator.replicated if operator.key else frozenset[int]()
-        # What can be judged only when a combination is complete.
-        self.at_the_end: tuple[Condition, ...] = ()
+        # What can be judged only when a combination is complete, by the input it is about.
+        self.at_the_end: dict[int, list[Condition]] = {}
         self._known: dict[ProbePath, Route] = {}
         self._onward: dict[tuple[tuple[int, ...], tuple[int, ...]], Route] = {}
 
@@ -36,7 +36,7 @@ class Routes:
         found = self._known.get(path)
         if found is None:
             found = _route(self._plan, self._operator, path, self._places, self.scanned)
-            found = self._known[path] = _with_last(found, self.at_the_end)
+            found = self._known[path] = _with_last(found, self._last(path.sequence))
         return _with_last(found, also) if also else found
 
     def onward(self, bound: Sequence[int], visited: Sequence[int]) -> Route:
@@ -45,8 +45,12 @@ class Routes:
         if known is None:
             steps = _judged_onward(self._plan, self._operator, bound, visited, self._places)
             known = Route(bound[0], bound[0], _stages(visited, steps), self.scanned)
+            known = _with_last(known, self._last((*bound, *visited)))
             self._onward[tuple(bound), tuple(visited)] = known
         return known
+
+    def _last(self, inputs: Sequence[int]) -> tuple[Condition, ...]:
+        return tuple(one for part in inputs for one in self.at_the_end.get(part, ()))
 
 
 def _with_last(route: Route, more: tuple[Condition, ...]) -> Route:

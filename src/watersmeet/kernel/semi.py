@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class SemiJoin(AroundJoin):
 
     partners: Partners
     closed: int = _NEVER
+    leaves_complete: ClassVar[bool] = False
 
     @classmethod
     def from_plan(

@@ -21,21 +21,12 @@ import pyarrow as pa
 from watersmeet.kernel.around import AroundJoin
 from watersmeet.kernel.bucket import Metrics, Outcome
 from watersmeet.kernel.hot_keys import key_metrics
-from watersmeet.kernel.join import MultiwayJoin
-from watersmeet.kernel.outer import OuterJoin
+from watersmeet.kernel.kinds import KINDS, AnyJoin, inside, unkeyed
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, build_run, concat_rows, rows_of
-from watersmeet.kernel.semi import SemiJoin
 from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan
 from watersmeet.plan.layout import OperatorLayout
-from watersmeet.query.kind import INNER, SEMI
-
-# Who joins the rows of a session that has ended; the other kinds are outer joins in some way.
-_KINDS: dict[str, type[MultiwayJoin] | type[OuterJoin] | type[SemiJoin]] = {
-    INNER: MultiwayJoin,
-    SEMI: SemiJoin,
-}
 
 
 @dataclass(slots=True)
@@ -50,7 +41,7 @@ class SessionJoin(AroundJoin):
         next_end: No session ends before this time; None where there are no rows.
     """
 
-    kind: MultiwayJoin | OuterJoin | SemiJoin
+    kind: AnyJoin
     gap: int
     waiting: list[StoredWindow] = field()
     next_end: int | None = None
@@ -62,8 +53,8 @@ class SessionJoin(AroundJoin):
         """An empty join for the only operator of a plan."""
         gap = plan.query.gap_us
         assert gap is not None
-        kind = _KINDS.get(operator.kind, OuterJoin).from_plan(plan, operator, layout, new_id)
-        inner = kind if isinstance(kind, MultiwayJoin) else kind.inner
+        kind = KINDS[operator.kind].from_plan(plan, operator, layout, new_id)
+        inner = inside(kind)
         # Rows of a session that has ended meet at one instant.
         inner.windows = [StoredWindow(0, 1, new_id) for _ in operator.inputs]
         waiting = [StoredWindow(gap, plan.time_slices, new_id) for _ in operator.inputs]
@@ -72,7 +63,7 @@ class SessionJoin(AroundJoin):
     @property
     def unkeyed(self) -> dict[int, StoredWindow]:
         """Rows without a key, by input: each is a session of its own."""
-        return self.kind.unkeyed if isinstance(self.kind, OuterJoin) else {}
+        return unkeyed(self.kind)
 
     @property
     def windows(self) -> list[StoredWindow]:

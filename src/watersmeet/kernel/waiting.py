@@ -21,11 +21,13 @@ import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.around import AroundJoin
+from watersmeet.kernel.bucket import Outcome
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.counted_window import CountedWindow
 from watersmeet.kernel.counting import rows_between
-from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.keys import Keys
+from watersmeet.kernel.kinds import KINDS, AnyJoin, inside, unkeyed
+from watersmeet.kernel.outer import OuterJoin
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows, Run, concat_rows, keys_of_rows, rows_of
 from watersmeet.kernel.window import StoredRun, StoredWindow
@@ -66,7 +68,7 @@ class AmongLast:
         return self._later(keys, own, rows.starts) < self.count
 
     def alive(self, run: Run, now: int) -> Any:
-        """Which rows of a run can still be among the last at some time after now."""
+        """Which rows of a run can still be among the last at some time after another."""
         keys = rows_of(run).keys if self.keyed else _no_keys(run.rows)
         own = (
             run.times
@@ -85,11 +87,13 @@ class WaitingJoin(AroundJoin):
 
     Attributes:
         inner: Joins the rows the watermark has passed.
+        kind: The same, or what decides which of them come out without partners.
         row_times: The times of the streams that are counted as a whole; as inputs they follow the others.
         waiting: The rows the watermark has not passed, per input, then waiting row times.
         limits: The rows that live by count.
     """
 
+    kind: AnyJoin
     row_times: list[CountedWindow]
     waiting: list[StoredWindow]
     limits: list[AmongLast] = field(default_factory=list)
@@ -99,17 +103,16 @@ class WaitingJoin(AroundJoin):
         cls, plan: Plan, operator: Operator, layout: OperatorLayout, new_id: Callable[[], str]
     ) -> WaitingJoin:
         """An empty join for an operator of a plan."""
-        inner = MultiwayJoin.from_plan(plan, operator, layout, new_id)
+        kind = KINDS[operator.kind].from_plan(plan, operator, layout, new_id)
+        inner = inside(kind)
         row_times = [CountedWindow(FOREVER_US, 1, new_id) for _ in plan.counted_whole(operator)]
         # A length of zero: a run waits no longer than until its last row.
         waiting = [
             StoredWindow(0, plan.time_slices, new_id) for _ in range(len(inner.windows) + len(row_times))
         ]
-        join = cls(inner, row_times, waiting)
+        join = cls(inner, kind, row_times, waiting)
         for stream in plan.counted(operator):
             join._limit(plan, operator, layout, stream)
-        # Rows are judged by count when a combination is complete: only then its time is known.
-        inner.routes.at_the_end = tuple(join.limits)
         return join
 
     def _limit(self, plan: Plan, operator: Operator, layout: OperatorLayout, stream: int) -> None:
@@ -122,7 +125,9 @@ class WaitingJoin(AroundJoin):
         position = None if direct else layout.inputs[part].stored.index(time)
         plain = self.inner.windows[part]
         if not isinstance(plain, CountedWindow):
-            self.inner.windows[part] = CountedWindow(plain.length, plain.time_slices, plain.new_id)
+            self.inner.windows[part] = CountedWindow(
+                plain.length, plain.time_slices, plain.new_id, lingers=plain.lingers
+            )
         log = (
             self.inner.windows[part]
             if rows.counts_per_key
@@ -130,28 +135,42 @@ class WaitingJoin(AroundJoin):
         )
         limit = AmongLast(rows.most_rows, part, position, log, rows.counts_per_key)
         self.limits.append(limit)
+        # Rows are judged by count when a combination is complete: only then its time is known.
+        self.inner.routes.at_the_end.setdefault(part, []).append(limit)
         mine = [one for one in self.limits if one.part == part]
         self._keep(self.inner.windows[part], mine)
         if not rows.counts_per_key:
+            log.lingers = plain.lingers
             self._keep(log, [AmongLast(rows.most_rows, part, None, log, keyed=False)])
 
     def _keep(self, window: StoredWindow, limits: list[AmongLast]) -> None:
         assert isinstance(window, CountedWindow)
-        window.alive = lambda run: np.all([limit.alive(run, self.watermark) for limit in limits], axis=0)
+        # What closes later looks for partners of an earlier time.
+        window.alive = lambda run: np.all(
+            [limit.alive(run, self.watermark - window.lingers) for limit in limits], axis=0
+        )
 
     @property
     def windows(self) -> list[StoredWindow]:
         """All that is stored."""
-        return [*self.inner.windows, *self.row_times, *self.waiting]
+        return [*self.inner.windows, *self.row_times, *self.waiting, *unkeyed(self.kind).values()]
 
     @property
     def stored(self) -> list[int | None]:
         """Per window the input whose rows it holds; None for times alone."""
         one: list[int | None] = [*range(len(self.inner.windows)), *[None] * len(self.row_times)]
-        return one + one
+        return [*one, *one, *unkeyed(self.kind)]
+
+    def late(self, number: int, rows: Rows) -> Any:
+        """A mask of the rows of a stream at or before the watermark, with a key or without."""
+        if number < len(self.waiting):
+            return self.inner.late(number, rows)
+        return self.kind.late(number - len(self.row_times), rows)
 
     def on_rows(self, number: int, new: Rows) -> Iterator[Results]:
-        """Take new rows of an input, or new row times; they wait."""
+        """Take new rows of an input, or new row times; they wait. Rows without a key have nothing to meet."""
+        if number >= len(self.waiting):
+            return self._without_key(number - len(self.row_times), new)
         if number < len(self.inner.windows):
             new = self.inner.in_time(number, new)
         else:
@@ -159,7 +178,11 @@ class WaitingJoin(AroundJoin):
         self.waiting[number].insert(new)
         return iter(())
 
-    def on_batch(self, until: int) -> Iterator[Results]:
+    def _without_key(self, number: int, new: Rows) -> Iterator[Results]:
+        assert isinstance(self.kind, OuterJoin)
+        return self.kind.on_rows(number, new)
+
+    def on_batch(self, until: int) -> Outcome:
         """All rows of a batch have come: join those that need not wait any longer.
 
         Args:
@@ -177,29 +200,34 @@ class WaitingJoin(AroundJoin):
             for part, rows in enumerate(ready[:inputs])
         ]
         for part, (heads, _) in enumerate(fresh):
-            if heads:
+            if heads and self.kind.leaves_complete:
                 visible: list[Sequence[StoredRun]] = [
                     before[other] + (fresh[other][1] if other < part else []) for other in range(inputs)
                 ]
                 visible[part] = heads
                 yield from self.inner.results(part, visible)
+        yield from self.kind.on_batch(until)
 
     def on_watermark(self, watermark: int) -> None:
         """Drop what no row to come can meet, and tidy up."""
-        self.inner.on_watermark(watermark)
+        self.kind.on_watermark(watermark)
         for window in [*self.row_times, *self.waiting]:
             window.compact()
 
     def next_expiry(self) -> int | None:
-        """The watermark at which a row need not wait any longer, or something can be dropped."""
+        """The watermark at which a row need not wait any longer, may close, or can be dropped."""
         waiting = [stored.earliest for window in self.waiting for stored in window.runs]
-        ends = [
-            stored.end
-            for window in self.inner.windows
-            for stored in window.runs
-            if stored.end < FOREVER_US // 2
-        ]
+        next_ = self.kind.next_expiry()
+        ends = [next_] if next_ is not None and next_ < FOREVER_US // 2 else []
         return min([*waiting, *ends], default=None)
+
+    def save(self) -> dict[str, Any]:
+        """What to keep beside the runs."""
+        return self.kind.save()
+
+    def load(self, kept: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.kind.load(kept)
 
 
 def _passed(window: StoredWindow, until: int) -> Rows | None:

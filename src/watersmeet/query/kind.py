@@ -154,13 +154,17 @@ def refuse_endless_wait(streams: Sequence[Stream], kind: str) -> None:
                 "they have no partner.",
                 'give it a window of time, for example window="1 hour".',
             )
-    for stream in streams:
-        window = stream.window
-        if kind != INNER and (window.counts_rows or window.endless):
+    last = binding_order(streams, kind)[-1]
+    for number, stream in enumerate(streams):
+        if kind != INNER and stream.window.endless:
             raise InvalidQuery(
-                f'window {window} of stream "{stream.name}" does not go with this kind of join',
-                "its rows would have to be kept for ever."
-                if window.endless
-                else "how long rows without partners have to wait for it is not known.",
+                f'window {stream.window} of stream "{stream.name}" does not go with this kind of join',
+                "its rows would have to be kept for ever.",
                 'give every stream a window of time, for example window="1 hour".',
+            )
+        if kind == OUTER and stream.window.counts_rows and number != last:
+            raise InvalidQuery(
+                f'window {stream.window} of stream "{stream.name}" goes with the last stream only',
+                f'stream "{streams[last].name}" is added to results after it.',
+                "put the stream last, or give it a window of time.",
             )

@@ -21,6 +21,7 @@ import pyarrow as pa
 from watersmeet.cost.progressive import PageTimes, recent_volume
 from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.join import MultiwayJoin
+from watersmeet.kernel.kinds import inside
 from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.operator import Kernel, kernel_for, kernel_kind
 from watersmeet.kernel.outer import OuterJoin
@@ -30,6 +31,7 @@ from watersmeet.kernel.sessions import SessionJoin
 from watersmeet.kernel.sites.bucket import SiteBucket
 from watersmeet.kernel.sites.node import Node
 from watersmeet.kernel.slicing import Slicing
+from watersmeet.kernel.waiting import WaitingJoin
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.optimize.progressive.policies import policy
 from watersmeet.optimize.progressive.tasks import FastestOutput
@@ -72,9 +74,9 @@ class OperatorBuckets:
     def __call__(self, number: int, new_id: Callable[[], str]) -> Kernel:
         """An empty bucket."""
         bucket = kernel_for(self.plan, self.operator, self.layout, new_id)
-        join = bucket if isinstance(bucket, MultiwayJoin) else bucket.inner
+        kind = bucket.kind if isinstance(bucket, SessionJoin | WaitingJoin) else bucket
+        join = inside(kind)
         join.key_types = self.key_types
-        kind = bucket.kind if isinstance(bucket, SessionJoin) else bucket
         if isinstance(kind, OuterJoin | SemiJoin):
             kind.partners.schemas = self.schemas
         if self.operator.sliced:

@@ -214,7 +214,7 @@ def _part(query: JoinQuery, number: int) -> str:
         return "required" if several else f"{lone[query.kind]} if there are no partners"
     lives = [query.reaches[s] for s in query.preserved or (0,)]
     known = [life for life in lives if life is not None]
-    longer = f"kept {describe_duration(timedelta(microseconds=min(known)))} longer" if known else ""
+    longer = f"kept {describe_duration(timedelta(microseconds=min(known)))} longer" if any(known) else ""
     if query.kind != OUTER:
         return longer
     return f"optional, {longer} for results that close later" if longer else "optional"
