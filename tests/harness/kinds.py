@@ -175,7 +175,9 @@ def _random_rows(random: Random, stream: int, count: int, shape: str) -> list[Ev
         return None if chance < 0.1 else 0 if chance < 0.1 + 0.9 * hot else random.randrange(1, 3)
 
     rows = [
-        Event(random.randrange(first, last), value(), value(), value(), random.randrange(4), 1000 * stream + n)
+        Event(
+            random.randrange(first, last), value(), value(), value(), random.randrange(4), 1000 * stream + n
+        )
         for n in range(random.randrange(count + 1))
     ]
     if rows and random.random() < 0.3:

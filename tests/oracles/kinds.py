@@ -173,7 +173,9 @@ def _outer(kind: Kind, streams: Sequence[Sequence[Event]], optional: Sequence[in
             rows[s] = row
         start = max(row.ts for row in chosen)
         closes = min(kind.end(s, row) for s, row in zip(required, chosen, strict=True))
-        among = [t for t in kind.of(None) if kind.name in ("inner", "outer") and not set(t.streams) & {*optional}]
+        among = [
+            t for t in kind.of(None) if kind.name in ("inner", "outer") and not set(t.streams) & {*optional}
+        ]
         if start > closes or not all(test.holds(rows) for test in among):
             continue
         partial = [(rows, start, closes)]
