@@ -118,7 +118,32 @@ def test_the_console_shows_the_rows(command: Callable[..., str], example: Path) 
     shown = command("run", str(example / "job.toml"))
     assert "10 results from 24 rows" in shown
     assert "126.0   card" in shown
-    assert sorted(path.name for path in example.iterdir()) == ["job.toml", "orders", "payments"]
+    assert sorted(path.name for path in example.iterdir()) == [
+        "job.toml",
+        "orders",
+        "payments",
+        "unpaid.toml",
+    ]
+
+
+@pytest.mark.parametrize("example", ["orders"], indirect=True)
+def test_orders_without_payments_and_rows_set_aside(command: Callable[..., str], example: Path) -> None:
+    with (example / "payments" / "0.json").open("a") as payments:
+        payments.write('{"order_id": 1, "method": "card", "amount": 3.0}\n')
+    shown = command("run", str(example / "unpaid.toml"))
+    with duckdb.connect() as connection:
+        for name in ("orders", "payments"):
+            connection.read_json(f"{example / name}/*.json").create(name)
+        ((rows,),) = connection.execute("""
+            SELECT count(*) FROM orders o WHERE NOT EXISTS (
+                FROM payments p WHERE p.order_id = o.id AND p.amount >= o.amount
+                AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 15 MINUTE)
+            AND o.ts + INTERVAL 20 MINUTE < (SELECT least((SELECT max(ts) FROM orders), max(ts)) FROM payments)
+        """).fetchall()
+        aside = connection.read_json(f"{example}/aside/*/*.json").project("stream, reason").fetchall()
+    assert rows > 0
+    assert f"{rows} results from 25 rows" in shown
+    assert aside == [("payments", "null time")]
 
 
 @pytest.mark.parametrize("example", ["cluster"], indirect=True)

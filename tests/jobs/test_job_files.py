@@ -19,6 +19,7 @@ from watersmeet.jobs.settings import InvalidJob
 from watersmeet.query import RowWindow, Window
 from watersmeet.query.common_window import hopping, session
 from watersmeet.query.window import latest, tumbling, window_of
+from watersmeet.spark.endpoints import Endpoint
 
 GOOD = """
 [streams.orders]
@@ -80,6 +81,14 @@ def test_a_window_may_be_of_any_kind(tmp_path: Path, text: str, window: Window) 
     assert read_job(tmp_path / "job.toml").streams[0].window == window
 
 
+def test_kinds_of_join_and_rows_set_aside(tmp_path: Path) -> None:
+    text = GOOD.replace("max_future", "optional = true\nmax_future").replace("buckets = 4", 'how = "left"')
+    (tmp_path / "job.toml").write_text(text + '[set_aside]\nformat = "json"\npath = "aside"\n')
+    job = read_job(tmp_path / "job.toml")
+    assert ([stream.optional for stream in job.streams], job.how) == ([False, True], "left")
+    assert job.set_aside == Endpoint("json", str(tmp_path / "aside"))
+
+
 def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(GOOD)
     job = read_job(tmp_path / "job.toml")
@@ -108,6 +117,13 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
         ('format = "json"\n', "", '[streams.orders] "format" is missing.'),
         ('"10 minutes"', '"10 parsecs"', '[streams.orders] window: unknown unit "parsecs"'),
         ("rows = 100", "rows = 0", "[streams.clicks.window] rows must be a positive whole number, not 0"),
+        ("buckets = 4", 'how = "outer"', '[query] there is no join "outer"; "how" is one of "inner", "left"'),
+        (
+            'on = "id"\nselect = ["orders.id"]',
+            'sql = "x"\nhow = "left"',
+            '[query] "how" and "optional" belong',
+        ),
+        ("[run]", "[set_aside]\npath = 'x'\n[run]", '[set_aside] "format" is missing.'),
         ("per_key", "perkey", '[streams.clicks.window] unknown setting "perkey"; did you mean "per_key"?'),
         ("per_key = true", 'per_key = "yes"', "[streams.clicks.window] per_key must be true or false"),
         ('"10 minutes"', '"-10 minutes"', '[streams.orders] window: "-10 minutes" is not positive'),

@@ -8,11 +8,13 @@ time = "ts"
 window = "10 minutes"                 or another of `query.window`, such as { rows = 100, per_key = true }
 lateness = "30 seconds"
 idle = "5 minutes"                    after how long a silence the others go on without it
+optional = true                       results go on with nulls in its place
 site = "tokyo"                        where its rows arrive, if streams arrive at different places
 statistics = { rate = 100, distinct = 5000 }   what is known about it
 
 [query]
 on = ["orders.id = payments.order_id"]     or sql = "SELECT ..."
+how = "left"                          or "right", "full", "semi", "anti"; in SQL it says so itself
 memory = "512 MB"                     what rows may take on an executor; the others go to disk
 
 [[query.predicates]]                  conditions that are Python functions, see `jobs.functions`
@@ -37,6 +39,10 @@ links = [{ between = ["tokyo", "oslo"], price = 0.09 }]
 format = "parquet"                    any format Spark writes as a stream, or "console"
 path = "results"
 
+[set_aside]                           rows that can never join, if somebody wants them
+format = "json"
+path = "set aside"
+
 [run]
 checkpoint = "checkpoint"
 trigger = "10 seconds"                or "available now", or "to the end" for streams without windows
@@ -49,7 +55,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from watersmeet.errors import WatersmeetError
+from watersmeet.errors import WatersmeetError, choices
 from watersmeet.jobs.functions import predicates_of
 from watersmeet.jobs.planning import planning_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
@@ -57,6 +63,7 @@ from watersmeet.jobs.windows import read_window
 from watersmeet.optimize.planning import Planning
 from watersmeet.query import Window
 from watersmeet.query.function import Function
+from watersmeet.query.kind import HOW
 from watersmeet.query.memory import parse_bytes
 from watersmeet.query.network import Network
 from watersmeet.query.network import network as make_network
@@ -80,6 +87,7 @@ class StreamSettings:
     statistics: dict[str, Any]
     site: str | None = None
     idle: str | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,8 @@ class Job:
     mailbox: str | None = None
     predicates: tuple[Function, ...] = ()
     memory: str | int | None = None
+    how: str = "inner"
+    set_aside: Endpoint | None = None
 
     @property
     def endless(self) -> bool:
@@ -134,6 +144,7 @@ def _job(root: Table, path: Path) -> Job:
     select, cross, buckets = query.texts("select"), query.flag("cross"), query.number("buckets")
     predicates = predicates_of(query, path.parent)
     memory = _memory(query)
+    how = _how(query)
     conditions = on or query.raw("predicates")
     if sql is not None and predicates:
         query.wrong('"predicates" belong to "on"; a SQL query has no place for them')
@@ -143,12 +154,17 @@ def _job(root: Table, path: Path) -> Job:
         query.wrong('"select" belongs to "on"; a SQL query has its own list')
     if sql is not None and cross:
         query.wrong('"cross" belongs to "on"; in SQL write CROSS JOIN')
+    if sql is not None and (how != "inner" or any(stream.optional for stream in streams)):
+        query.wrong('"how" and "optional" belong to "on"; in SQL write LEFT JOIN')
     query.refuse_others()
     known = {stream.name: stream.statistics for stream in streams if stream.statistics}
     planning = planning_of(root.table("planning"), known)
     sink_table = root.table("sink", needed=True)
     sink = _endpoint(sink_table, path.parent) if sink_table.given else Endpoint("console", None, {})
     sink_table.refuse_others()
+    aside_table = root.table("set_aside")
+    aside = _endpoint(aside_table, path.parent) if aside_table.given else None
+    aside_table.refuse_others()
     run = root.table("run")
     checkpoint, trigger = run.text("checkpoint"), run.text("trigger")
     endless = any(stream.window.endless for stream in streams)
@@ -166,6 +182,8 @@ def _job(root: Table, path: Path) -> Job:
         run.wrong('"mailbox" is missing: sites exchange messages through a folder all of them can reach')
     if mailbox and not (sited or checkpoint):
         run.wrong('"checkpoint" is missing: with a mailbox the join is deployed')
+    if mailbox and aside is not None:
+        aside_table.wrong("a join with a mailbox counts rows that are set aside and does not return them")
     run.refuse_others()
     root.refuse_others()
     return Job(
@@ -186,7 +204,17 @@ def _job(root: Table, path: Path) -> Job:
         mailbox=_located(mailbox, path.parent) if mailbox else None,
         predicates=tuple(predicates),
         memory=memory,
+        how=how,
+        set_aside=aside,
     )
+
+
+def _how(query: Table) -> str:
+    how = query.text("how") or "inner"
+    if how not in HOW:
+        query.wrong(f'there is no join "{how}"; "how" is one of {choices(HOW)}')
+        return "inner"
+    return how
 
 
 def _memory(query: Table) -> str | int | None:
@@ -215,6 +243,7 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
             statistics=stream.raw("statistics") or {},
             site=stream.text("site"),
             idle=stream.text("idle"),
+            optional=stream.flag("optional"),
         )
         for what, value in (("lateness", settings.lateness), ("max_future", settings.max_future)):
             if value is not None and value != "none":

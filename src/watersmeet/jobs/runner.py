@@ -21,10 +21,12 @@ from watersmeet.jobs.settings import InvalidJob
 from watersmeet.jobs.sites import run_sites
 from watersmeet.optimize.idle_settings import refuse_idle_settings
 from watersmeet.query.duration import parse_duration
+from watersmeet.query.kind import optional
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.endpoints import Endpoint, read_stream, typed_stream, write_stream
 from watersmeet.spark.query import Query
 from watersmeet.spark.session import spark_session, workspace
+from watersmeet.spark.sink import two_sinks
 from watersmeet.terminal.curve import curve_lines
 from watersmeet.terminal.interrupts import interrupts
 from watersmeet.terminal.progress import Progress
@@ -67,8 +69,8 @@ def run_job(job: Job, console: Console, site: str | None = None, plot: Path | No
             run_sites(job, query, _sink(job, console), console, interrupted, site)
             return
         running = write_stream(
-            query.to_dataframe(),
-            _sink(job, console),
+            query.to_dataframe(set_aside=job.set_aside is not None),
+            _sink(job, console) if job.set_aside is None else two_sinks(_sink(job, console), job.set_aside),
             name=job.name,
             checkpoint=job.checkpoint or str(folder / "checkpoint"),
             every=None if job.trigger in (None, AVAILABLE_NOW, TO_THE_END) else parse_duration(job.trigger),
@@ -116,6 +118,7 @@ def _query(job: Job, spark: Any, site: str | None = None) -> Query:
             *streams.values(),
             on=on,
             select=job.select,
+            how=job.how,
             cross=job.cross,
             buckets=job.buckets,
             memory=job.memory,
@@ -135,7 +138,7 @@ def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) ->
     else:
         df = read_stream(spark, settings.name, settings.source, settings.schema)
     if settings.time is not None:
-        return stream(
+        made = stream(
             settings.name,
             df,
             time=settings.time,
@@ -145,6 +148,7 @@ def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) ->
             site=settings.site,
             idle=settings.idle,
         )
+        return optional(made) if settings.optional else made
     if job.sql is not None:
         return df
     raise InvalidJob(

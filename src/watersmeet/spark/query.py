@@ -32,8 +32,8 @@ from watersmeet.stats import Statistics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from watersmeet.spark.sink import Sink
     from watersmeet.spark.sites.deployment import Deployment
-    from watersmeet.spark.sites.sink import Sink
 
 Chosen = TypeVar("Chosen", Planning, SitePlanning, MemoryPlanning)
 

@@ -24,7 +24,7 @@ from watersmeet.spark.mail.pairing import pair
 from watersmeet.spark.mail.post import SMALL, post_mail
 from watersmeet.spark.mail.source import FORMAT, MailSource, has_ends, knock, read_mail_offset
 from watersmeet.spark.settings import refuse_large_types, refuse_unsafe_settings
-from watersmeet.spark.sites.sink import Sink, refuse_unusable_sink, write_batch
+from watersmeet.spark.sink import Sink, refuse_unusable_sink, write_batch
 from watersmeet.spark.sites.status import LinkStatus, SiteStatus, StatusBoard
 from watersmeet.spark.sites.task import prepared_source, site_task
 

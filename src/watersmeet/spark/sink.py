@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.spark.endpoints import Endpoint, InvalidEndpoint
+from watersmeet.spark.host.set_aside import SET_ASIDE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,3 +57,21 @@ def write_batch(results: DataFrame, sink: Sink, writer: str, batch: int) -> None
         write = write.option("txnAppId", f"watersmeet {writer}").option("txnVersion", str(batch))
     write = write.mode("append")
     write.save(sink.path) if sink.path else write.save()
+
+
+def two_sinks(sink: Sink, aside: Sink, writer: str = "results") -> Callable[[DataFrame, int], None]:
+    """A function of batches that writes results, and rows that were set aside, each to their place."""
+
+    def write(batch: DataFrame, number: int) -> None:
+        from pyspark.sql import functions as F
+
+        # Both sinks read it; the join runs once.
+        batch.persist()
+        try:
+            write_batch(batch.filter(F.col(SET_ASIDE).isNull()).drop(SET_ASIDE), sink, writer, number)
+            rows = batch.filter(F.col(SET_ASIDE).isNotNull()).select(f"{SET_ASIDE}.*")
+            write_batch(rows, aside, writer, number)
+        finally:
+            batch.unpersist()
+
+    return write
