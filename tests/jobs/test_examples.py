@@ -138,7 +138,8 @@ def test_orders_without_payments_and_rows_set_aside(command: Callable[..., str],
             SELECT count(*) FROM orders o WHERE NOT EXISTS (
                 FROM payments p WHERE p.order_id = o.id AND p.amount >= o.amount
                 AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 15 MINUTE)
-            AND o.ts + INTERVAL 20 MINUTE < (SELECT least((SELECT max(ts) FROM orders), max(ts)) FROM payments)
+            AND o.ts + INTERVAL 20 MINUTE < (
+                SELECT least((SELECT max(ts) FROM orders), max(ts)) FROM payments)
         """).fetchall()
         aside = connection.read_json(f"{example}/aside/*/*.json").project("stream, reason").fetchall()
     assert rows > 0
