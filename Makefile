@@ -1,6 +1,9 @@
 # Needs only Python 3.11 to 3.13, pip and make. Everything else goes into .venv, except Java.
 
-VENV := .venv
+# Another version of Spark than the newest, in an environment of its own, as in: make test-spark SPARK=4.2
+SPARK ?=
+
+VENV := $(if $(SPARK),.venv-spark-$(SPARK),.venv)
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 WARM := $(VENV)/.warm
@@ -22,7 +25,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
+.PHONY: help setup java demo test soak test-spark lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -34,12 +37,16 @@ setup: java $(WARM) ## Make .venv, install everything, compile the kernels (the 
 java: ## Find Java 17 or newer; as root on Debian or Ubuntu, install it if there is none
 	@python="$$(sh scripts/python.sh)" && "$$python" -I src/watersmeet/java.py --install >/dev/null
 
+# The newest version of Spark that Delta runs on is 4.2.
+DELTA := delta-spark>=4.4,<4.5
+
 # The source distribution has no lab.
 LAB := $(wildcard lab/pyproject.toml)
 
 $(INSTALLED): pyproject.toml $(LAB)
 	@sh scripts/venv.sh $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' $(if $(LAB),--editable lab)
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]' $(if $(LAB),--editable lab) \
+		$(if $(SPARK),'pyspark==$(SPARK).*') $(if $(filter 4.2,$(SPARK)),'$(DELTA)')
 	@touch $@
 
 $(WARM): $(INSTALLED) $(wildcard src/watersmeet/kernel/*.py)
@@ -54,6 +61,15 @@ test: setup ## Run the tests, less those of make soak
 
 soak: setup ## Run the tests that start, stop and kill whole applications
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m soak $(ARGS)
+
+ifneq ($(SPARK),)
+test-spark: setup ## Run the tests that need Spark with another version: make test-spark SPARK=4.2
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak" tests/spark tests/delta $(ARGS)
+else
+test-spark:
+	@echo 'Say which version of Spark: make test-spark SPARK=4.2' >&2
+	@exit 2
+endif
 
 lint: $(INSTALLED) ## Check formatting and lint rules
 	$(BIN)/ruff format --check .
@@ -114,5 +130,5 @@ real:
 endif
 
 clean: ## Remove .venv, caches and compiled kernels
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf .venv .venv-spark-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
 	find src tests lab -name __pycache__ -type d -prune -exec rm -rf {} +
