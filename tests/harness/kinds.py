@@ -23,7 +23,7 @@ from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan
 from watersmeet.query import Column, JoinQuery, Stream
 from watersmeet.query.join import join_query
-from watersmeet.query.predicate import ColumnsOnly
+from watersmeet.query.predicate import ColumnsOnly, OnCondition
 
 KINDS = ("inner", "outer", "full", "semi", "anti")
 # Rows per stream, so that loops over every combination stay fast.
@@ -68,7 +68,7 @@ class History:
         ]
         how = "inner" if self.kind.name == "outer" else self.kind.name
         shown = ["s0.value"] if how in ("semi", "anti") else [f"{stream.name}.value" for stream in streams]
-        on = [test.text for test, _ in self.kind.conditions]
+        on = [OnCondition(test.text, owner) for test, owner in self.kind.conditions]
         return join_query(streams, on, shown, how, ColumnsOnly(), cross=True)
 
     def plan(self, buckets: int = 3) -> Plan:
@@ -219,6 +219,10 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
             only_x = by_key or isinstance(kind.windows[0], Sessions)
             test = _random_test(random, random.choice(order[:place]), s, equal=not only_x)
             found.append((test, _owner(kind, order, test)))
+        if s in kind.optional and place > 1 and random.random() < 0.3:
+            # As in SQL, behind the ON of one stream, about others.
+            i, j = random.sample(order[:place], 2)
+            found.append((parsed(f"s{i}.ts <= s{j}.ts"), s))
         if random.random() < 0.15:
             found.append((_above(s, random.choice([0, 1])), None))
             found[-1] = (found[-1][0], _owner(kind, order, found[-1][0]))

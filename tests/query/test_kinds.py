@@ -16,9 +16,10 @@ from watersmeet.plan.explain import explain
 from watersmeet.plan.identity import difference, identity
 from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
+from watersmeet.query.common_window import session
 from watersmeet.query.join import join_query
 from watersmeet.query.kind import optional
-from watersmeet.query.predicate import ColumnsOnly
+from watersmeet.query.predicate import ColumnsOnly, OnCondition
 from watersmeet.query.window import UNBOUNDED
 
 COLUMNS = tuple(
@@ -29,6 +30,16 @@ HOUR = timedelta(hours=1)
 
 def stream(name: str, **settings: Any) -> Stream:
     return Stream(name, COLUMNS, **{"time": "ts", "window": HOUR} | settings)
+
+
+def test_where_is_judged_on_finished_rows_where_every_row_matters() -> None:
+    """A row that fails WHERE still holds a session together."""
+    where = OnCondition("a.v = 1", of_results=True)
+    for window, afterwards in ((HOUR, []), (session("5 minutes"), ["a.v = 1"])):
+        streams = [stream(name, window=window) for name in "ab"]
+        query = join(*streams, on=["a.id = b.id", where], how="semi")
+        assert [one.text for one in query.afterwards] == afterwards
+        assert [one.text for one in query.filters] == [one for one in ["a.v = 1"] if not afterwards]
 
 
 A, B, C = stream("a"), stream("b", window=HOUR / 6), stream("c", window=HOUR / 12)
@@ -63,6 +74,16 @@ def join(*streams: Any, on: Any = "id", how: str = "inner", select: Any = None) 
             "put the stream last",
         ),
         (
+            lambda: join(A, optional(B), on=["a.id = b.id", "1 = 0"]),
+            '"1 = 0" names no stream',
+            "leave it out",
+        ),
+        (
+            lambda: join(A, B, on=["a.id = b.id", OnCondition("b.v > 1", of_results=True)], how="anti"),
+            'WHERE names stream "b", which is not in the result',
+            "behind ON",
+        ),
+        (
             lambda: join(A, stream("b", window=UNBOUNDED), how="semi"),
             'window unbounded of stream "b" does not go with this kind of join',
             'window="1 hour"',
@@ -79,7 +100,7 @@ def join(*streams: Any, on: Any = "id", how: str = "inner", select: Any = None) 
         ),
         (
             lambda: join(A, B, how="semi", select=["a.v", "b.v"]),
-            'a semi join has no column "b.v"',
+            'a join of kind semi has no column "b.v"',
             'columns of "a" only',
         ),
         (
@@ -157,4 +178,4 @@ def test_a_checkpoint_of_another_kind_is_refused() -> None:
         for after, current in kinds.items():
             assert bool(difference(stored, current)) == (before != after)
     said = difference(kinds["inner"], kinds["left"])
-    assert said == "it was an inner join and is now an outer join with b optional"
+    assert said == "the join was of kind inner and is now of kind outer with b optional"

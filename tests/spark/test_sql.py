@@ -77,6 +77,16 @@ KINDS = [
     "SELECT a.n FROM a LEFT ANTI JOIN b ON a.k = b.k AND a.v > 1 WHERE a.n < 30",
     "SELECT a.n FROM a WHERE EXISTS (SELECT 1 FROM b WHERE a.k = b.k AND b.v = 1) AND a.v = 2",
     "SELECT a.n FROM a WHERE a.v = 2 AND NOT EXISTS (SELECT 1 FROM b JOIN c ON b.v = c.v WHERE a.k = b.k)",
+    "SELECT a.n FROM a WHERE a.v > 0 AND EXISTS (SELECT b.n FROM b WHERE a.k = b.k) AND a.n BETWEEN 2 AND 9",
+    "SELECT a.n FROM a WHERE (a.v = 2 OR a.n < 5) AND NOT EXISTS (SELECT 1 FROM b WHERE a.k = b.k)",
+    "SELECT a.n, b.n AS m FROM a JOIN b ON a.k = b.k WHERE exists(array(a.v), x -> x > b.v)",
+    "SELECT a.n, b.n AS m FROM a LEFT JOIN b ON a.k = b.k AND 1 = 2",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a JOIN b ON a.k = b.k LEFT JOIN c ON a.v = c.v AND b.ts < a.ts "
+    "AND c.ts >= a.ts",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON a.v = c.v "
+    "AND a.ts <= b.ts",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a JOIN b ON a.k = b.k LEFT JOIN c ON a.v = c.v "
+    "WHERE levenshtein(string(a.n), string(b.n)) < 3",
     "SELECT k, b.n AS m FROM a LEFT JOIN b USING (k)",
     "SELECT k, a.n FROM a RIGHT JOIN b USING (k)",
     "SELECT k, a.n, b.n AS m FROM a FULL JOIN b USING (k)",

@@ -8,11 +8,14 @@ between two starts without touching a stored row.
 from __future__ import annotations
 
 import json
+import re
+from datetime import timedelta
 from typing import Any
 
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import Operator, Plan, Source, operators
 from watersmeet.query import JoinQuery
+from watersmeet.query.duration import describe_duration
 from watersmeet.query.kind import INNER
 
 # Raise it when the layout of runs, the key encoding, the key hash or the form of the manifest changes.
@@ -56,7 +59,7 @@ def _routing(operator: Operator) -> str:
 def _kind(plan: Plan, operator: Operator) -> str:
     """Which rows come out without partners."""
     names = [plan.input_name(operator.inputs[number]) for number in operator.optional]
-    return f"an {operator.kind} join" + (f" with {', '.join(names)} optional" if names else "")
+    return f"of kind {operator.kind}" + (f" with {', '.join(names)} optional" if names else "")
 
 
 def _conditions(query: JoinQuery, part: Source | Operator) -> list[str]:
@@ -88,8 +91,13 @@ def difference(stored: str, current: str) -> str:
         return f"the state has format {old['format']}, this version writes format {new['format']}"
     old_names = [stream["name"] for stream in old["streams"]]
     new_names = [stream["name"] for stream in new["streams"]]
-    if old_names != new_names:
+    if sorted(old_names) != sorted(new_names):
         return f"the streams were {', '.join(old_names)} and are now {', '.join(new_names)}"
+    if old.get("kind") != new.get("kind"):
+        was, now = (side.get("kind", f"of kind {INNER}") for side in (old, new))
+        return f"the join was {was} and is now {now}"
+    if old_names != new_names:
+        return f"the streams were {', '.join(old_names)}, in this order, and are now {', '.join(new_names)}"
     for before, after in zip(old["streams"], new["streams"], strict=True):
         name = before["name"]
         if before["key"] != after["key"]:
@@ -97,16 +105,13 @@ def difference(stored: str, current: str) -> str:
             return f'the key of stream "{name}" was {old_key} and is now {new_key}'
         for what in ("window", "time", "conditions"):
             if before[what] != after[what]:
-                was, now = ("; ".join(side[what]) or "none" for side in (before, after))
-                return f'{_CALLED[what]} of stream "{name}" was {was} and is now {now}'
+                was, now = (_MICROSECONDS.sub(_length, "; ".join(side[what])) for side in (before, after))
+                return f'{_CALLED[what]} of stream "{name}" was {was or "none"} and is now {now or "none"}'
         if [column for column in after["columns"] if column in before["columns"]] != before["columns"]:
             return (
                 f'the stored columns of stream "{name}" were {_columns(before["columns"])} '
                 f"and are now {_columns(after['columns'])}"
             )
-    if old.get("kind") != new.get("kind"):
-        was, now = (side.get("kind", "an inner join") for side in (old, new))
-        return f"it was {was} and is now {now}"
     if old.get("routing") != new.get("routing"):
         was, now = (side.get("routing", "buckets by key") for side in (old, new))
         return f"rows lay in {was} and now lie in {now}"
@@ -125,6 +130,11 @@ def _named(identity: dict[str, Any]) -> str:
     return ", ".join(f"{what} {name}" for what, name in identity.items())
 
 
+def _length(microseconds: re.Match[str]) -> str:
+    return describe_duration(timedelta(microseconds=int(microseconds[1])))
+
+
+_MICROSECONDS = re.compile(r"\b(\d+) us\b")
 _CALLED = {"window": "the window", "time": "the time column", "conditions": "the condition"}
 
 

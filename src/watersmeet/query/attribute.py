@@ -131,7 +131,7 @@ def different_types(sides: Sequence[Side]) -> InvalidQuery:
     why = (
         "Spark does not compare them" if pair else "Spark does not compare all of them in one of these types"
     )
-    instead = "" if pair else ', or compare two at a time: on=["a.id = b.id", "b.id = c.id"]'
+    instead = "" if pair else ', or compare two at a time: on=["a.id = b.id", "a.id = c.id"]'
     columns = " and ".join(f'"{side.member.text}"' for side in sides)
     return InvalidQuery(
         f"key columns {columns} have different types",

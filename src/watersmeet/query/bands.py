@@ -22,12 +22,16 @@ _MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "=": "="}
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Rows of `later` are at most `most_us` later than the rows of `earlier` they meet."""
+    """Rows of `later` are at most `most_us` later than the rows of `earlier` they meet.
+
+    Where it has an `owner`, an optional stream, only in results that have a row of it.
+    """
 
     earlier: int
     later: int
     most_us: int
     reason: str
+    owner: int | None = None
 
 
 class Distances(NamedTuple):

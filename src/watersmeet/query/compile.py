@@ -136,12 +136,12 @@ def _any(value_and_options: tuple[Expression, ...]) -> Call:
 def _field(column: exp.Column, streams: Sequence[Stream], text: str) -> Field:
     stream, name = resolve(column, streams, text)
     if len(column.parts) > 2:
-        raise NotCompiled("a field inside a column")
+        raise NotCompiled("way to read a field inside a column")
     kind = streams[stream].column(name).type
     if kind.startswith("interval") and not ("year" in kind or "month" in kind):
         kind = "interval"
     elif kind not in _COLUMN_TYPES:
-        raise NotCompiled(f"a column of type {kind}")
+        raise NotCompiled(f"columns of type {kind}")
     return Field(stream, name, kind)
 
 
@@ -159,7 +159,7 @@ def _number(node: exp.Expression, sign: str) -> Constant:
             return Constant(float(text), "double")
         if node.to.is_type("bigint") and node.this.this.isdigit() and _fits(int(text), 64):
             return Constant(int(text), "bigint")
-        raise NotCompiled(f"a conversion to {node.to.sql()}")
+        raise NotCompiled(f"conversion to {node.to.sql()}")
     text = f"{sign}{node.this}"
     if not node.this.isdigit():
         # With an exponent it is a double, with a point alone a decimal.
@@ -167,7 +167,7 @@ def _number(node: exp.Expression, sign: str) -> Constant:
     for kind, bits in (("int", 32), ("bigint", 64)):
         if _fits(int(text), bits):
             return Constant(int(text), kind)
-    raise NotCompiled("a number beyond bigint")
+    raise NotCompiled("numbers beyond bigint")
 
 
 def _fits(value: int, bits: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
@@ -237,12 +237,12 @@ def _refuse_cross_product(found: Predicates) -> None:
             "the join has no condition",
             "every row would meet every other that is alive.",
             'name a shared column, on="order_id", or write a condition; '
-            "cross=True asks for every combination.",
+            "cross=True, in SQL CROSS JOIN, asks for every combination.",
         )
     raise InvalidQuery(
         "the join graph is not connected",
         f"no condition connects {choices(described)}.",
-        "add a condition between them; cross=True asks for every combination.",
+        "add a condition between them; cross=True, in SQL CROSS JOIN, asks for every combination.",
     )
 
 
@@ -264,25 +264,39 @@ def _reach(found: Predicates, stream: int, kind: str) -> int | None:
     window = streams[stream].window
     if stream in preserved(streams, kind) and window.longest_us is not None:
         return window.longest_us
-    required = {number for number, other in enumerate(streams) if not other.optional}
-    limits = [
-        _distances(found, {*required, stream, number}).most_us[stream][number]
-        for number in range(len(streams))
-    ]
+    limits = [_most_us(found, stream, number) for number in range(len(streams))]
     if None in limits and window.left_to_conditions:
         raise _unlimited(found, stream, limits.index(None))
     return None if None in limits else max(limit for limit in limits if limit is not None)
 
 
-def _distances(found: Predicates, among: Collection[int]) -> Distances:
-    """How far apart the rows of some streams can be."""
-    bounds = [*found.bounds, *(bound for condition in found.conditions for bound in condition.bounds)]
+def _most_us(found: Predicates, stream: int, other: int) -> int | None:
+    """How much later a row of another stream can be than one of a stream, in a result that has both.
+
+    What decides about the partners of an optional stream holds only where it has one.
+    """
+    required = {number for number, one in enumerate(found.streams) if not one.optional}
+    among = {*required, stream, other}
+    always = _distances(found, among, {None})
+    try:
+        return _distances(found, among, {None, stream, other}).most_us[stream][other]
+    except InvalidQuery:
+        # One of the two is optional and never has partners.
+        return always.most_us[stream][other] or 0
+
+
+def _distances(found: Predicates, among: Collection[int], owners: Collection[int | None]) -> Distances:
+    """How far apart the rows of some streams can be, by conditions of some owners."""
+    bounds = [
+        *found.bounds,
+        *(replace(b, owner=condition.owner) for condition in found.conditions for b in condition.bounds),
+    ]
     streams = found.streams
     for earlier in among:
         if (longest := streams[earlier].window.longest_us) is not None:
             reason = f'the window of "{streams[earlier].name}"'
             bounds += [Bound(earlier, later, longest, reason) for later in among if later != earlier]
-    used = [bound for bound in bounds if {bound.earlier, bound.later} <= set(among)]
+    used = [one for one in bounds if {one.earlier, one.later} <= {*among} and one.owner in owners]
     return distances(len(streams), used)
 
 
@@ -307,7 +321,7 @@ def _refuse_sites(streams: Sequence[Stream], kind: str) -> None:
     if placed and kind != INNER:
         raise InvalidQuery(
             "joins between sites return one row of every stream",
-            f"{choices(placed)} arrive at sites, and this is an {kind} join.",
+            f"{choices(placed)} arrive at sites, and the kind of this join is {kind}.",
             "leave site= out, or join them without wm.optional and how=.",
         )
 
@@ -318,7 +332,7 @@ def _refuse_columns_of_others(streams: Sequence[Stream], kind: str, chosen: Sele
     for stream, kept in zip(streams[1:], chosen.kept[1:], strict=True):
         if kept:
             raise InvalidQuery(
-                f'a {kind} join has no column "{stream.name}.{kept[0]}"',
+                f'a join of kind {kind} has no column "{stream.name}.{kept[0]}"',
                 f'it returns rows of "{streams[0].name}" alone.',
                 f'select columns of "{streams[0].name}" only, or use another kind of join.',
             )

@@ -120,6 +120,12 @@ def owner_of(
                 "move the condition to the ON of the stream that is joined last.",
             )
         return given
+    if not named:
+        raise InvalidQuery(
+            f'"{text}" names no stream',
+            "it is the same for all rows, so it cannot decide which of them have partners.",
+            "leave it out, or filter the DataFrame that comes back.",
+        )
     last = max(named, key=order.index)
     if streams[last].optional:
         return last

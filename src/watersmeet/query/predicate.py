@@ -38,7 +38,7 @@ from watersmeet.query.expression import (
 )
 from watersmeet.query.function import Function
 from watersmeet.query.key_types import widest_number
-from watersmeet.query.kind import FULL, INNER, owner_of, preserved
+from watersmeet.query.kind import ANTI, FULL, INNER, SEMI, owner_of, preserved
 from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
@@ -215,7 +215,8 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
         for conjunct in read_conjuncts(text):
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
-            if given.of_results and found.kind != INNER:
+            of_results = given.of_results and found.kind != INNER
+            if of_results:
                 if _add_of_results(found, given, conjunct, columns):
                     continue
                 owner = None
@@ -232,10 +233,10 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
                 found.readings.append(Reading(conjunct.text, taken_for))
                 with suppress(NotCompiled):
                     bounds = bounds_of(_compiled(conjunct, streams, types), streams, conjunct.text)
-                    found.bounds += bounds or ()
+                    found.bounds += [replace(bound, owner=owner) for bound in bounds or ()]
                     found.readings += [reading_of(conjunct, streams)] if bounds else []
             else:
-                _add_condition(found, conjunct, columns, types, owner)
+                _add_condition(found, conjunct, columns, types, owner, of_results=of_results)
     for members, kind in equal.classes():
         first = [same[0] if same else None for same in members]
         found.attributes.append(Attribute(tuple(first), kind))
@@ -251,8 +252,18 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
 def _add_of_results(
     found: Predicates, given: OnCondition, conjunct: Conjunct, columns: tuple[tuple[int, str], ...]
 ) -> bool:
-    """A condition on finished rows, if it is one: on streams that may be missing, or on one that never is."""
+    """A condition on finished rows, if it is one: on streams that may be missing, on one stream, or on none.
+
+    Where every row matters for the others, one that fails it is there until all is found.
+    """
     named = {stream for stream, _ in columns}
+    if found.kind in (SEMI, ANTI) and named - {0}:
+        hidden = found.streams[min(named - {0})].name
+        raise InvalidQuery(
+            f'WHERE names stream "{hidden}", which is not in the result',
+            f'"{conjunct.text}": a join of this kind returns rows of "{found.streams[0].name}" alone.',
+            "move the condition behind ON, or into EXISTS.",
+        )
     missing = [n for n in named if found.kind == FULL or found.streams[n].optional]
     if missing and given.inner:
         raise InvalidQuery(
@@ -260,7 +271,8 @@ def _add_of_results(
             "it stands behind the ON of a stream that is not optional.",
             "join that stream first, or make it a LEFT JOIN.",
         )
-    if missing:
+    matters = any(found.streams[stream].window.every_row_matters for stream in named)
+    if missing or not named or (matters and len(named) == 1):
         found.afterwards.append(Afterwards(conjunct.text, columns, ""))
         return True
     if len(named) == 1:
@@ -358,6 +370,8 @@ def _add_condition(
     columns: tuple[tuple[int, str], ...],
     types: Types,
     owner: int | None = None,
+    *,
+    of_results: bool = False,
 ) -> None:
     try:
         if conjunct.text in found.misread:
@@ -367,7 +381,8 @@ def _add_condition(
             # What is written before it may keep zeros away from it, so it has to be judged before.
             raise NotCompiled("way to divide after a condition that is left to Spark")
     except NotCompiled as reason:
-        found.afterwards.append(Afterwards(conjunct.text, columns, str(reason)))
+        # What results have to fulfil may as well be judged when they are finished.
+        found.afterwards.append(Afterwards(conjunct.text, columns, "" if of_results else str(reason)))
         return
     if whole.type != "boolean":
         raise InvalidQuery(

@@ -21,7 +21,9 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from watersmeet.errors import InvalidQuery
 from watersmeet.query.duration import parse_duration
-from watersmeet.query.syntax import depths, point_at, without_comments
+from watersmeet.query.sql_exists import without_exists
+from watersmeet.query.sql_tokens import HINT, keywords, split, text_of, tokens_of, wrong
+from watersmeet.query.syntax import point_at, without_comments
 from watersmeet.query.window import KINDS
 from watersmeet.query.window_kind import Window
 
@@ -29,7 +31,6 @@ from watersmeet.query.window_kind import Window
 _WINDOWS = {kind.keyword.upper(): kind for kind in KINDS if kind.in_sql}
 _LENGTHS = {"LATENESS": "[LATENESS 30 SECONDS]", "IDLE": "[IDLE 5 MINUTES]"}
 _SETTINGS = (*_WINDOWS, *_LENGTHS, "TIME")
-_HINT = "write SELECT ... FROM orders [RANGE 10 MINUTES] o, clicks [ROWS 1000] c WHERE o.id = c.id."
 _USING_HINT = "write FROM orders [RANGE 10 MINUTES] JOIN clicks [ROWS 1000] USING (id)."
 # What a SELECT may hold that a join does not.
 _OTHER_CLAUSES = (
@@ -40,15 +41,12 @@ _OTHER_CLAUSES = (
     TokenType.UNION,
     TokenType.INTERSECT,
     TokenType.EXCEPT,
-    TokenType.NATURAL,
     TokenType.DISTINCT,
 )
 
 _IN_SELECT = [TokenType.IN, TokenType.L_PAREN, TokenType.SELECT]
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _PARENTHESES = (TokenType.L_PAREN, TokenType.R_PAREN)
-# Words of joins that functions have as well.
-_FUNCTIONS = (TokenType.LEFT, TokenType.RIGHT)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -64,6 +62,7 @@ class SqlStream:
     time: str | None
     place: int
     how: str = "inner"
+    inside_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +116,19 @@ def read_sql(text: str) -> SqlJoin:
     (['a', 't'], ('a.x = t.x',))
     """
     plain = without_comments(text)
-    tokens = _tokens(plain)
-    for position, token in _keywords(tokens):
+    tokens = tokens_of(plain)
+    for position, token in keywords(tokens):
         if [one.token_type for one in tokens[position : position + 3]] == _IN_SELECT:
-            raise _wrong(
+            raise wrong(
                 text,
                 token,
                 "IN with a SELECT is not part of a join",
                 "write WHERE [NOT] EXISTS (SELECT 1 FROM payments [RANGE 1 HOUR] p WHERE p.id = o.id).",
             )
+        if token.token_type == TokenType.NATURAL:
+            raise wrong(text, token, "NATURAL says no columns", _USING_HINT)
         if token.token_type in _OTHER_CLAUSES:
-            raise _wrong(
+            raise wrong(
                 text,
                 token,
                 f"{token.text.upper()} is not part of a join",
@@ -136,57 +137,49 @@ def read_sql(text: str) -> SqlJoin:
     select, from_, where = _clauses(text, tokens)
     items = tuple(_items(plain, select))
     streams, conditions, using, cross = _sources(plain, from_)
-    where, existing = _without_exists(plain, where)
-    if existing is not None:
+    texts, exists = without_exists(plain, where)
+    if exists is not None:
         _refuse_other_joins(text, streams)
-        conditions += [SqlCondition(one, 1) for one in existing.texts]
-        streams += [replace(one, how=existing.how) for one in existing.streams]
-        cross = cross or existing.cross
-    if where:
-        conditions.append(SqlCondition(_slice(plain, where)))
-    elif existing is None and any(token.token_type == TokenType.WHERE for token in tokens):
-        raise _wrong(text, tokens[-1], "WHERE is followed by nothing", "write a condition, or leave it out.")
+        inside = _inside(text, exists.token, read_sql(exists.text))
+        conditions += [SqlCondition(one, 1) for one in inside.texts]
+        streams += [replace(one, how=exists.how, inside_exists=True) for one in inside.streams]
+        cross = cross or inside.cross
+    if not texts and exists is None and any(token.token_type == TokenType.WHERE for token in tokens):
+        raise wrong(text, tokens[-1], "WHERE is followed by nothing", "write a condition, or leave it out.")
+    conditions += [SqlCondition(one) for one in texts]
     return SqlJoin(text, items, tuple(streams), tuple(conditions), cross, tuple(using))
-
-
-def _tokens(text: str) -> list[Token]:
-    try:
-        tokens = sqlglot.tokenize(text, dialect="spark")
-    except SqlglotError as error:
-        raise InvalidQuery("cannot read the query", f"{error}.", _HINT) from None
-    return tokens[:-1] if tokens and tokens[-1].token_type == TokenType.SEMICOLON else tokens
 
 
 def _clauses(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], list[Token]]:
     """The tokens after SELECT, FROM and WHERE."""
     starts = {}
-    for position, token in _keywords(tokens):
+    for position, token in keywords(tokens):
         if token.token_type in (TokenType.SELECT, TokenType.FROM, TokenType.WHERE):
             if token.token_type in starts:
-                raise _wrong(text, token, f"{token.text.upper()} comes twice", _HINT)
+                raise wrong(text, token, f"{token.text.upper()} comes twice", HINT)
             starts[token.token_type] = position
     if starts.get(TokenType.SELECT) != 0 or TokenType.FROM not in starts:
-        raise InvalidQuery("the query is not a SELECT ... FROM ...", point_at(text, 0), _HINT)
+        raise InvalidQuery("the query is not a SELECT ... FROM ...", point_at(text, 0), HINT)
     from_, where = starts[TokenType.FROM], starts.get(TokenType.WHERE, len(tokens))
     if where < from_:
-        raise _wrong(text, tokens[where], "WHERE comes before FROM", _HINT)
+        raise wrong(text, tokens[where], "WHERE comes before FROM", HINT)
     return tokens[1:from_], tokens[from_ + 1 : where], tokens[where + 1 :]
 
 
 def _items(text: str, tokens: list[Token]) -> Iterator[SqlItem]:
     end = 0
-    for part in _split(tokens, (TokenType.COMMA,)):
+    for part in split(tokens, (TokenType.COMMA,)):
         if not part:
             place = next((token.start for token in tokens if token.start > end), len("SELECT"))
             raise InvalidQuery(
                 "the SELECT list has a gap", point_at(text, place), "put a column between commas."
             )
         end = part[-1].end
-        if not _ends_with_alias(_slice(text, part)):
-            yield SqlItem(_slice(text, part), None)
+        if not _ends_with_alias(text_of(text, part)):
+            yield SqlItem(text_of(text, part), None)
         else:
             value = part[:-2] if part[-2].token_type == TokenType.ALIAS else part[:-1]
-            yield SqlItem(_slice(text, value), part[-1].text)
+            yield SqlItem(text_of(text, value), part[-1].text)
 
 
 def _ends_with_alias(item: str) -> bool:
@@ -198,47 +191,32 @@ def _ends_with_alias(item: str) -> bool:
     return isinstance(parsed, exp.Select) and isinstance(parsed.expressions[-1], exp.Alias)
 
 
-@dataclass(frozen=True, slots=True)
-class _Exists:
-    """What stands in the parentheses after [NOT] EXISTS."""
-
-    how: str
-    streams: tuple[SqlStream, ...]
-    texts: tuple[str, ...]
-    cross: bool
-
-
-def _without_exists(text: str, where: list[Token]) -> tuple[list[Token], _Exists | None]:
-    """The condition of WHERE without [NOT] EXISTS (...), and that apart."""
-    found = [position for position, token in _keywords(where) if token.token_type == TokenType.EXISTS]
-    if not found:
-        return where, None
-    first = found[0]
-    depth, last = 0, first
-    for last in range(first + 1, len(where)):
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(where[last].token_type, 0)
-        if depth == 0:
-            break
-    negated = first > 0 and where[first - 1].token_type == TokenType.NOT
-    begin = first - negated
-    around = [where[begin - 1]] * (begin > 0) + where[last + 1 : last + 2]
-    if len(found) > 1 or any(token.token_type != TokenType.AND for token in around):
-        raise _wrong(
+def _inside(text: str, exists: Token, query: SqlJoin) -> SqlJoin:
+    """What stands inside EXISTS, if it can: streams that are joined, and whatever is selected of them."""
+    if any(stream.how != "inner" for stream in query.streams) or query.using:
+        raise wrong(
             text,
-            where[found[-1]],
-            "EXISTS stands once, and is connected by AND",
-            "write WHERE NOT EXISTS (SELECT 1 FROM payments [RANGE 1 HOUR] p WHERE p.id = o.id).",
-        )
-    inner = read_sql(_slice(text, where[first + 2 : last]))
-    if any(stream.how != "inner" for stream in inner.streams) or inner.using:
-        raise _wrong(
-            text,
-            where[first],
+            exists,
             "inside EXISTS streams are joined by JOIN ... ON",
             "leave out LEFT, RIGHT, FULL, SEMI, ANTI and USING there.",
         )
-    rest = [*where[: max(0, begin - 1)], *where[last + 1 :]] if begin else where[last + 2 :]
-    return rest, _Exists("anti" if negated else "semi", inner.streams, inner.texts, inner.cross)
+    for item in query.items:
+        if _aggregates(item.text):
+            raise wrong(
+                text,
+                exists,
+                f"EXISTS with {item.text} is always true",
+                "an aggregate has one row even of nothing: write SELECT 1 there.",
+            )
+    return query
+
+
+def _aggregates(item: str) -> bool:
+    try:
+        parsed = sqlglot.parse_one(f"SELECT {item}", dialect="spark")
+    except SqlglotError:
+        return False
+    return parsed.find(exp.AggFunc) is not None
 
 
 def _refuse_other_joins(text: str, streams: Sequence[SqlStream]) -> None:
@@ -269,18 +247,23 @@ _JOIN_WORDS = {word for words in _HOW for word in words}
 
 def _joins(text: str, tokens: list[Token]) -> tuple[list[Token], dict[int, str]]:
     """The tokens without the words before JOIN, and what these ask for, by where JOIN stands."""
-    keywords = {position: token.token_type for position, token in _keywords(tokens)}
+    words_at = {position: token.token_type for position, token in keywords(tokens)}
     dropped: set[int] = set()
     asked: dict[int, str] = {}
-    for position, kind in keywords.items():
+    for position, kind in words_at.items():
         if kind != TokenType.JOIN:
             continue
         first = position
-        while keywords.get(first - 1) in _JOIN_WORDS:
+        while words_at.get(first - 1) in _JOIN_WORDS:
             first -= 1
-        words = tuple(keywords[n] for n in range(first, position))
+        words = tuple(words_at[n] for n in range(first, position))
         if words not in _HOW:
-            raise _wrong(text, tokens[first], "cannot read what stands before JOIN", "write LEFT JOIN.")
+            raise wrong(
+                text,
+                tokens[first],
+                "cannot read what stands before JOIN",
+                "write JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN, LEFT SEMI JOIN, LEFT ANTI JOIN or CROSS JOIN.",
+            )
         dropped.update(range(first, position))
         asked[position] = _HOW[words]
     kept = [position for position in range(len(tokens)) if position not in dropped]
@@ -294,20 +277,27 @@ def _sources(
     streams: list[SqlStream] = []
     conditions: list[SqlCondition] = []
     using: list[SqlUsing] = []
-    cross = any(token.token_type == TokenType.CROSS for _, token in _keywords(tokens))
+    cross = any(token.token_type == TokenType.CROSS for _, token in keywords(tokens))
     kept, asked = _joins(text, tokens)
     hows = iter(asked.values())
-    for relation in _split(kept, (TokenType.COMMA,)):
+    for relation in split(kept, (TokenType.COMMA,)):
         first = len(streams)
-        for number, part in enumerate(_split(relation, (TokenType.JOIN,))):
-            joined, *on = _split(part, (TokenType.ON,))
-            source, *shared = _split(joined, (TokenType.USING,))
+        for number, part in enumerate(split(relation, (TokenType.JOIN,))):
+            joined, *on = split(part, (TokenType.ON,))
+            source, *shared = split(joined, (TokenType.USING,))
             if shared and (on or first == len(streams)):
-                raise _wrong(text, joined[0], "USING stands after JOIN, in place of ON", _USING_HINT)
+                raise wrong(text, joined[0], "USING stands after JOIN, in place of ON", _USING_HINT)
+            if len(on) > 1:
+                raise wrong(
+                    text,
+                    on[1][0] if on[1] else joined[0],
+                    "two ON stand behind one stream",
+                    "write ON right behind the stream that it joins: a LEFT JOIN b ON ... LEFT JOIN c ON ...",
+                )
             streams.append(replace(_stream(text, source), how=next(hows) if number else "inner"))
             if shared:
                 using.append(SqlUsing(first, len(streams) - 1, *_using(text, source, shared[0])))
-            conditions += [SqlCondition(_slice(text, condition), len(streams) - 1) for condition in on]
+            conditions += [SqlCondition(text_of(text, condition), len(streams) - 1) for condition in on]
     return streams, conditions, using, cross
 
 
@@ -326,7 +316,7 @@ def _using(text: str, source: list[Token], tokens: list[Token]) -> tuple[tuple[s
 def _stream(text: str, tokens: list[Token]) -> SqlStream:
     if not tokens or not (tokens[0].token_type in _NAMES or _NAME.fullmatch(tokens[0].text)):
         place = tokens[0].start if tokens else len(text)
-        raise InvalidQuery("the name of a stream is missing", point_at(text, place), _HINT)
+        raise InvalidQuery("the name of a stream is missing", point_at(text, place), HINT)
     source, alias = tokens[0], tokens[0]
     found: dict[str, str | Window] = {}
     rest = iter(tokens[1:])
@@ -340,13 +330,13 @@ def _stream(text: str, tokens: list[Token]) -> SqlStream:
                 inside.append(other)
             what, value = _setting(text, token, inside)
             if what in found:
-                raise _wrong(
+                raise wrong(
                     text, token, f'stream "{source.text}" has two of these settings', "leave one out."
                 )
             found[what] = value
         elif token.token_type != TokenType.ALIAS or alias_follows:
             if alias is not source or not (token.token_type in _NAMES or _NAME.fullmatch(token.text)):
-                raise _wrong(text, token, f'cannot read "{token.text}" after stream "{source.text}"', _HINT)
+                raise wrong(text, token, f'cannot read "{token.text}" after stream "{source.text}"', HINT)
             alias = token
         alias_follows = token.token_type == TokenType.ALIAS
     window = found.get("window")
@@ -367,7 +357,7 @@ def _stream(text: str, tokens: list[Token]) -> SqlStream:
 def _setting(text: str, bracket: Token, tokens: list[Token]) -> tuple[str, str | Window]:
     """What stands in brackets: which setting, and its value."""
     kind = tokens[0].text.upper() if tokens else ""
-    value = _slice(text, tokens[1:]) if len(tokens) > 1 else ""
+    value = text_of(text, tokens[1:]) if len(tokens) > 1 else ""
     try:
         if kind in _WINDOWS:
             return "window", _WINDOWS[kind].from_sql(value)
@@ -376,39 +366,7 @@ def _setting(text: str, bracket: Token, tokens: list[Token]) -> tuple[str, str |
             return kind.lower(), value
     except ValueError as error:
         how = _WINDOWS[kind].in_sql if kind in _WINDOWS else f"for example {_LENGTHS[kind]}"
-        raise _wrong(text, bracket, f"{error}", f"write {how}.") from None
+        raise wrong(text, bracket, f"{error}", f"write {how}.") from None
     if kind == "TIME" and len(tokens) == 2:
         return "time", tokens[1].text
-    raise _wrong(text, bracket, f'cannot read "[{kind}"', f"in brackets stand {', '.join(_SETTINGS)}.")
-
-
-def _split(tokens: Sequence[Token], at: tuple[TokenType, ...]) -> list[list[Token]]:
-    ends = [position for position, token in _keywords(tokens) if token.token_type in at]
-    starts = [0, *(position + 1 for position in ends)]
-    return [list(tokens[start:end]) for start, end in zip(starts, [*ends, len(tokens)], strict=True)]
-
-
-def _keywords(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
-    """The words outside parentheses that stand for themselves, and where.
-
-    None of them is a column (``a.left``), a function (``left(a.s, 1)``), or part of ``IS DISTINCT FROM``.
-    """
-    kinds = [token.token_type for token in tokens]
-    for position, (token, depth) in enumerate(depths(tokens)):
-        before, after = kinds[max(0, position - 3) : position], kinds[position + 1 : position + 2]
-        column = before[-1:] == [TokenType.DOT]
-        function = token.token_type in _FUNCTIONS and after == [TokenType.L_PAREN]
-        operator = TokenType.IS in before and (
-            (token.token_type == TokenType.DISTINCT and before[-1] in (TokenType.IS, TokenType.NOT))
-            or (token.token_type == TokenType.FROM and before[-1] == TokenType.DISTINCT)
-        )
-        if depth == 0 and not (column or function or operator):
-            yield position, token
-
-
-def _slice(text: str, tokens: Sequence[Token]) -> str:
-    return text[tokens[0].start : tokens[-1].end + 1] if tokens else ""
-
-
-def _wrong(text: str, token: Token, fact: str, hint: str) -> InvalidQuery:
-    return InvalidQuery(fact, point_at(text, token.start), hint)
+    raise wrong(text, bracket, f'cannot read "[{kind}"', f"in brackets stand {', '.join(_SETTINGS)}.")

@@ -24,7 +24,7 @@ def sql_kind(query: SqlJoin, streams: Sequence[Stream]) -> tuple[list[Stream], s
     """The streams with the optional ones marked, `how` of the join, and its conditions."""
     hows = [stream.how for stream in query.streams]
     alone = [stream for stream in query.streams if stream.how in _ALONE]
-    if alone and not _fits(hows):
+    if alone and not _fits(query.streams):
         raise _not_alone(query, alone[0])
     if alone:
         how = alone[0].how
@@ -35,9 +35,9 @@ def sql_kind(query: SqlJoin, streams: Sequence[Stream]) -> tuple[list[Stream], s
     return marked, "inner", [_of_outer(one, marked) for one in query.conditions]
 
 
-def _fits(hows: Sequence[str]) -> bool:
+def _fits(streams: Sequence[SqlStream]) -> bool:
     """Two streams, or one against those inside EXISTS."""
-    return len(hows) == 2 or (hows[0] == "inner" and set(hows[1:]) in ({"semi"}, {"anti"}))
+    return len(streams) == 2 or all(stream.inside_exists for stream in streams[1:])
 
 
 def _not_alone(query: SqlJoin, stream: SqlStream) -> InvalidQuery:

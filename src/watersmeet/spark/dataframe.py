@@ -87,6 +87,10 @@ def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> Dat
             packed_stream(task, number, part.stream) if isinstance(part, Source) else output(part)
             for number, part in enumerate(operator.inputs)
         ]
+        # Spark tells sources apart by their order. Sorted by name, it does not change with the kind of join
+        # or with the order in which streams are written: a restart that is refused touches no other source.
+        named = [min(query.streams[s].name for s in part.streams) for part in operator.inputs]
+        packed = [packed[number] for number in sorted(range(len(packed)), key=named.__getitem__)]
         own = {part.stream for part in operator.inputs if isinstance(part, Source)}
         packed += [_row_times(plan, operator, task, s) for s in plan.counted_whole(operator) if s not in own]
         if streaming and task.kind.hears_silence:

@@ -108,20 +108,21 @@ class Speaker:
 
     def _late(self, name: str, stream: StreamMetrics, watermark: datetime | None) -> str:
         rows = f"{stream.late:,} {'row' if stream.late == 1 else 'rows'} of {name} came"
+        joined = "was not joined" if stream.late == 1 else "were not joined"
         see = "query.to_dataframe(set_aside=True) returns such rows beside the results."
         newest = self.newest.get(name, stream.newest)
         if stream.late_by is None or newest is None or watermark is None:
-            return f"{rows} too late, or after the end of their stream, and were not joined. {see}"
+            return f"{rows} too late, or after the end of their stream, and {joined}. {see}"
         needed = newest - watermark + stream.late_by
         lateness = stream.lateness or timedelta(0)
         if name in self.were_idle and needed <= lateness:
             return (
-                f"{rows} after the others had gone on without it, because it was idle, and were not joined. "
+                f"{rows} after the others had gone on without it, because it was idle, and {joined}. "
                 f'Give wm.stream("{name}", ...) a longer idle= if the stream should be waited for. {see}'
             )
         most = describe_duration(_rounded_up(needed))
         return (
-            f"{rows} up to {most} late and were not joined; lateness is {describe_duration(lateness)}. "
+            f"{rows} up to {most} late and {joined}; lateness is {describe_duration(lateness)}. "
             f'To join such rows, set lateness="{most}" or more in wm.stream("{name}", ...). {see}'
         )
 
