@@ -61,6 +61,7 @@ class Ended:
         return sorted(self.found) == expected
 
 
+@pytest.mark.soak
 def test_files_without_rows_are_not_the_end(spark: SparkSession, tmp_path: Path) -> None:
     ended = Ended(spark, tmp_path)
     for _ in range(4):
@@ -81,6 +82,7 @@ def test_files_without_rows_are_not_the_end(spark: SparkSession, tmp_path: Path)
     assert ended.right(450)
 
 
+@pytest.mark.soak
 def test_one_stream_ends_while_the_other_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     ended = Ended(spark, tmp_path)
     ended.relations.send("a", "b")

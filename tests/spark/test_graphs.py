@@ -141,6 +141,7 @@ def _results(tables: list[Events], query: GraphQuery) -> list[Result]:
     return [(*values, START + time * SECOND) for *values, time in found]
 
 
+@pytest.mark.usefixtures("one_partition")
 @pytest.mark.parametrize("name", QUERIES)
 def test_streaming_with_a_restart_and_plain_equal_the_oracle(
     spark: SparkSession, tmp_path: Path, name: str

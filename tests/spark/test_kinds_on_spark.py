@@ -70,12 +70,17 @@ WINDOWS: dict[str, Windows] = {
     "sessions": (Sessions(1),) * 3,
     "latest rows": (4, LastRows(1, "x"), 6),
 }
+# The windows of shapes that have others than time.
+OTHERS = {"right": "slots", "two optional streams": "hops", "full": "sessions", "anti": "latest rows"}
 QUERIES = {
-    "every shape of join": {f"{name}, time": (case, WINDOWS["time"]) for name, case in CASES.items()},
+    "every shape of join": {
+        f"{name}, {OTHERS.get(name, 'time')}": (case, WINDOWS[OTHERS.get(name, "time")])
+        for name, case in CASES.items()
+    },
     "every window": {
         f"{name}, {window}": (case, WINDOWS[window])
         for name, case in SIMPLE.items()
-        for window in ("slots", "hops", "sessions", "latest rows")
+        for window in WINDOWS
         if (name, window) != ("full", "latest rows")
     },
 }
@@ -97,7 +102,7 @@ class Rows:
             ]
             for s in range(3)
         ]
-        self.batches = in_batches(random, rows, 4, disorder=5)
+        self.batches = in_batches(random, rows, 3, disorder=5)
         self.feeds = [Feed(folder / f"s{s}", SCHEMA, ARROW) for s in range(3)]
         self.fed: list[list[list[Event]]] = []
 
@@ -160,12 +165,19 @@ def labelled(name: str, results: DataFrame) -> DataFrame:
     return results.select(F.lit(name).alias("name"), F.array(*values, *times).alias("row"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.usefixtures("one_partition")
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("every shape of join", marks=pytest.mark.slow),
+        # Each of its fifteen operators has processes of its own.
+        pytest.param("every window", marks=pytest.mark.soak),
+    ],
+)
 def test_every_kind_with_every_window(spark: SparkSession, tmp_path: Path, query: str) -> None:
     """All in one query, which is stopped in the middle and started again."""
     rows = Rows(tmp_path)
-    for batches in (2, 2):
+    for batches in (2, 1):
         rows.feed(batches)
         joins = [
             labelled(name, rows.query(spark, case, windows).to_dataframe())

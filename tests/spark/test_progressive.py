@@ -117,7 +117,7 @@ def test_silence_restarts_and_the_end(spark: SparkSession, tmp_path: Path) -> No
     assert [stream.state_bytes for stream in last.streams.values()] == [0, 0]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_batch_that_is_run_twice_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:
     """As where a sink counts what it has written; batches go on after a snapshot of the state was taken."""
     relations = Relations(tmp_path, keys=100)

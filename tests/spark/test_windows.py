@@ -70,6 +70,7 @@ def expected(tables: list[Table], reached: int | None = None) -> dict[str, list[
     return found
 
 
+@pytest.mark.usefixtures("one_partition")
 def test_streaming_with_a_restart_and_plain_equal_the_oracle(spark: SparkSession, tmp_path: Path) -> None:
     # A seed without a silent stream right after the start: Spark does not keep how far each stream has come.
     scenario = Scenario(tmp_path, (8, 8), LATENESS, seed=2, late_rows=True, groups=60)
