@@ -58,7 +58,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
 
 @pytest.fixture
 def one_partition(spark: "SparkSession") -> Iterator[None]:
-    """Queries whose operators run as one task each: for tests of many joins in one query, which cost by task."""
+    """Every operator runs as one task: for tests of many joins in one query."""
     name = "spark.sql.shuffle.partitions"
     before = spark.conf.get(name)
     spark.conf.set(name, "1")
