@@ -85,7 +85,7 @@ class StatusBoard:
 
     def report(self, said: dict[str, dict[str, Any]], totals: dict[str, dict[str, int]]) -> None:
         """Keep what sites say after a batch, and what the ledger says about their streams."""
-        aside = _added(totals, "null_times", "future_times")
+        aside = _added(totals, "null_times", "future_times", "malformed", "tombstones")
         rows = {stream: count - aside.get(stream, 0) for stream, count in totals.get("rows", {}).items()}
         came = {"rows": rows, "aside": aside}
         for site, one in said.items():
