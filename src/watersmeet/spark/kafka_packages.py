@@ -1,7 +1,7 @@
 """The connector to Kafka, which Spark does not come with: which packages it is, and where its jars are.
 
-Of Spark's connector the newest that is published is 4.2.0, and of its part that handles tokens 4.0.0; both run
-on Spark 4.2 and 4.3.
+Of Spark's connector the newest that is published is 4.2.0, and of its part that handles tokens 4.0.0; both
+run on Spark 4.2 and 4.3.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records that are no rows: how a source says so, in one more column of its DataFrame.
 
 The column is null for a row that can be used. Otherwise it has the reason, and the record as it came.
-`stream` knows it by its name and type, packing sets such records aside (`host.pack`), and no query mentions it.
+`stream` knows it by its name and type, packing sets such records aside (`host.pack`), no query mentions it.
 """
 
 from __future__ import annotations
