@@ -32,7 +32,7 @@ class SiteStatus:
         rows: Rows that came, by stream, for which the conditions on this stream alone held; those without a
             key too, those set aside not.
         late: Rows that came too late, by stream.
-        aside: Rows without a time, or with one too far ahead, by stream.
+        aside: Rows without a time, with one too far ahead, or unusable records, by stream.
         results: Results so far.
         sent: What was sent, by receiver.
         held: Rows that are kept so that rows to come can meet them, copies included.
