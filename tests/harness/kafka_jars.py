@@ -1,4 +1,4 @@
-"""The jars that `make test-kafka` needs: fetched once, checked against what is written here, kept outside git.
+"""The jars that `make test-kafka` needs: fetched once, checked, kept outside git.
 
 As a program it fetches them. Where that is impossible it says so in one line and returns 77, and 1 under CI.
 """

@@ -1,7 +1,7 @@
 """Records become rows, and those that cannot are told apart.
 
-Would catch: a record that cannot be decoded joined in parts, or called a row without a time; a time of day taken
-for one of today; a second object in a record lost without a word.
+Would catch: a record that cannot be decoded joined in parts, or called a row without a time; a time of day
+taken for one of today; a second object in a record lost without a word.
 """
 
 import base64
@@ -19,7 +19,8 @@ from watersmeet.spark.endpoints import InvalidEndpoint
 pytestmark = pytest.mark.kafka
 
 SCHEMA = "id BIGINT, ts TIMESTAMP, note STRING"
-NOON = dt.datetime(2026, 5, 1, 12)
+# As Spark gives times: without a zone.
+NOON = dt.datetime(2026, 5, 1, 12)  # noqa: DTZ001
 
 
 def plain(spark: SparkSession, broker: Broker, topic: str, **how: Any) -> DataFrame:

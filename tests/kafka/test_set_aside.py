@@ -1,7 +1,7 @@
 """Records that cannot be used are set aside, and say where they stand.
 
-Would catch: a malformed record called a row without a time, or one that moves the watermark; one that a filter
-hides; tombstones and malformed records that nobody counts.
+Would catch: a malformed record called a row without a time, or one that moves the watermark; one that a
+filter hides; tombstones and malformed records that nobody counts.
 """
 
 import json

@@ -1,7 +1,7 @@
 """What happens to topics while a query runs: silence, new partitions, a broker that is away, expired records.
 
-Would catch: a silent topic that holds results back for ever, a partition nobody reads, results lost or doubled
-when the broker is away, records that are gone without a word.
+Would catch: a silent topic that holds results back for ever, a partition nobody reads, results lost or
+doubled when the broker is away, records that are gone without a word.
 """
 
 import datetime as dt

@@ -87,7 +87,8 @@ def _fetch(jars: Sequence[Jar], folder: Path) -> None:
         raise JarsMissing(
             "jars cannot be fetched from Maven Central",
             f"missing are {', '.join(absent) or 'none'}; the last Ivy said was:\n  {_last_line(run.stdout)}",
-            f"fetch them where there is a network and put them into {folder.parent}.",
+            f"fetch them where there is a network and put them into {folder.parent}, "
+            "or name files of your own in the setting spark.jars.",
         )
 
 

@@ -187,9 +187,9 @@ def _malformed(name: str, records: int) -> str:
 
 def _lost(topic: str, records: int) -> str:
     return (
-        f"Kafka no longer has {records:,} of the records of {topic} that the query should have read: they "
-        "have expired or were deleted, and results with them are missing. Run it more often, or have Kafka keep "
-        "records for longer; wm.kafka_lost(progress) counts them."
+        f"Kafka no longer has {records:,} of the records of {topic} that the query should have read: "
+        "they have expired or were deleted, and results with them are missing. Run it more often, or have "
+        "Kafka keep records for longer; wm.kafka_lost(progress) counts them."
     )
 
 

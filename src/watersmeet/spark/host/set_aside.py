@@ -1,8 +1,8 @@
 """Rows that can never join, as they are handed to who asks for them: stream, reason, time, content.
 
 Rows without a time or a key, dated too far ahead, or marked by their source as unusable, are found when they
-are packed; late ones in the bucket they came to. All of them leave through the ledger of their operator, or go
-on to the ledger of the one above, until they are rows of the result that have nothing but this.
+are packed; late ones in the bucket they came to. All of them leave through the ledger of their operator, or
+go on to the ledger of the one above, until they are rows of the result that have nothing but this.
 """
 
 from __future__ import annotations
