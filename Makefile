@@ -15,6 +15,9 @@ export PYTHON
 # Extra arguments for demo, test, the benchmarks and real, as in: make test ARGS="-k java"
 ARGS ?=
 
+# How many records the example of test-kafka has, as in: make test-kafka RECORDS=1500000
+RECORDS ?=
+
 # The folder with the data sets of real.
 DATA ?=
 
@@ -65,7 +68,7 @@ soak: setup ## Run the tests that start, stop and kill whole applications
 # One process: the broker and the session are shared. 77 says that the jars cannot be fetched.
 test-kafka: setup ## Run the tests that need a broker of Kafka, which is fetched and started
 	@$(WITH_JAVA) code=0; PYTHONPATH=tests $(BIN)/python -m harness.kafka_jars || code=$$?; \
-	if [ $$code = 0 ]; then $(BIN)/python -m pytest --numprocesses=0 -m kafka tests/kafka $(ARGS); \
+	if [ $$code = 0 ]; then KAFKA_RECORDS=$(RECORDS) $(BIN)/python -m pytest --numprocesses=0 -m kafka tests/kafka $(ARGS); \
 	else [ $$code = 77 ]; fi
 
 ifneq ($(SPARK),)

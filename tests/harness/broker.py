@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import OFFSET_INVALID, Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 # How long a broker may take to start on a busy machine.
@@ -102,23 +102,42 @@ class Broker:
         for done in admin.delete_records(parts).values():
             done.result(60)
 
-    def read(self, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    def remove(self, *topics: str) -> None:
+        """Topics are gone, if they were there."""
+        admin = self._admin()
+        there = [topic for topic in topics if topic in admin.list_topics(timeout=30).topics]
+        for done in admin.delete_topics(there).values() if there else ():
+            done.result(60)
+        until = time.monotonic() + _PATIENCE_S
+        while any(topic in admin.list_topics(timeout=30).topics for topic in there):
+            assert time.monotonic() < until
+            time.sleep(0.2)
+
+    def read(self, topic: str) -> list[tuple[str | None, str | None]]:
         """Key and value of all records of a topic."""
+        found = self.read_all(topic)
+        return list(zip(found["key"], found["value"], strict=True))
+
+    def read_all(self, topic: str) -> dict[str, list[Any]]:
+        """All records of a topic by column: partition, offset, key and value."""
         consumer = Consumer(
             {"bootstrap.servers": self.servers, "group.id": "tests", "enable.auto.commit": False}
         )
+        found: dict[str, list[Any]] = {name: [] for name in ("partition", "offset", "key", "value")}
         try:
-            found = []
             for partition in consumer.list_topics(topic, timeout=30).topics[topic].partitions:
                 first, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=30)
-                assert end != OFFSET_INVALID
                 consumer.assign([TopicPartition(topic, partition, first)])
                 while first < end:
-                    record = consumer.poll(30)
-                    assert record is not None, f"{topic} {partition} ends at {end}, read up to {first}"
-                    assert record.error() is None, record.error()
-                    found.append((record.key(), record.value()))
-                    first = record.offset() + 1
+                    some = consumer.consume(10_000, timeout=30)
+                    assert some, f"partition {partition} of {topic} ends at {end}, read up to {first}"
+                    for record in some:
+                        assert record.error() is None, record.error()
+                        found["partition"].append(partition)
+                        found["offset"].append(record.offset())
+                        found["key"].append(_text(record.key()))
+                        found["value"].append(_text(record.value()))
+                    first = some[-1].offset() + 1
             return found
         finally:
             consumer.close()
@@ -136,6 +155,10 @@ class Broker:
     def _java(self, *arguments: str) -> list[str]:
         java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
         return [str(java), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", self._classes, *arguments]
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()
 
 
 def _free_ports(count: int) -> list[int]:
