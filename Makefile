@@ -15,6 +15,9 @@ export PYTHON
 # Extra arguments for demo, test, the benchmarks and real, as in: make test ARGS="-k java"
 ARGS ?=
 
+# How many records the example of test-kafka has, as in: make test-kafka RECORDS=1500000
+RECORDS ?=
+
 # The folder with the data sets of real.
 DATA ?=
 
@@ -25,7 +28,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak test-spark lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
+.PHONY: help setup java demo test soak test-kafka test-spark lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -56,15 +59,21 @@ $(WARM): $(INSTALLED) $(wildcard src/watersmeet/kernel/*.py)
 demo: setup ## Run the demo
 	@$(WITH_JAVA) $(BIN)/watersmeet demo $(ARGS)
 
-test: setup ## Run the tests, less those of make soak
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak" $(ARGS)
+test: setup ## Run the tests, less those of make soak and make test-kafka
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" $(ARGS)
 
 soak: setup ## Run the tests that start, stop and kill whole applications
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m soak $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "soak and not kafka" $(ARGS)
+
+# One process: the broker and the session are shared. 77 says that the jars cannot be fetched.
+test-kafka: setup ## Run the tests that need a broker of Kafka, which is fetched and started
+	@$(WITH_JAVA) code=0; PYTHONPATH=tests $(BIN)/python -m harness.kafka_jars || code=$$?; \
+	if [ $$code = 0 ]; then KAFKA_RECORDS=$(RECORDS) $(BIN)/python -m pytest --numprocesses=0 -m kafka tests/kafka $(ARGS); \
+	else [ $$code = 77 ]; fi
 
 ifneq ($(SPARK),)
 test-spark: setup ## Run the tests that need Spark with another version: make test-spark SPARK=4.2
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak" tests/spark tests/delta $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark tests/delta $(ARGS)
 else
 test-spark:
 	@echo 'Say which version of Spark: make test-spark SPARK=4.2' >&2

@@ -15,6 +15,9 @@ from watersmeet.query.network import Network, network
 from watersmeet.query.window import UNBOUNDED, latest, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.host.report import metrics
+from watersmeet.spark.kafka import kafka
+from watersmeet.spark.kafka_lost import kafka_lost
+from watersmeet.spark.kafka_packages import kafka_jars, kafka_packages
 from watersmeet.spark.query import Query
 from watersmeet.spark.settings import recommended_settings
 from watersmeet.stats import Figure, Frequencies, Statistics
@@ -33,6 +36,10 @@ __all__ = [
     "__version__",
     "hopping",
     "join",
+    "kafka",
+    "kafka_jars",
+    "kafka_lost",
+    "kafka_packages",
     "latest",
     "metrics",
     "network",

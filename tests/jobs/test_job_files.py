@@ -15,6 +15,7 @@ import pytest
 
 from harness.programs import environment
 from watersmeet.jobs.job import read_job
+from watersmeet.jobs.kafka import KafkaSettings, with_connector
 from watersmeet.jobs.settings import InvalidJob
 from watersmeet.query import RowWindow, Window
 from watersmeet.query.common_window import hopping, session
@@ -34,6 +35,11 @@ statistics = { rate = 100, distinct = 5000 }
 
 [streams.clicks]
 format = "kafka"
+servers = "127.0.0.1:9092"
+topics = ["clicks", "more"]
+schema = "id BIGINT, ts TIMESTAMP"
+starting = "latest"
+fail_on_data_loss = false
 time = "ts"
 window = { rows = 100, per_key = true }
 max_future = "none"
@@ -102,6 +108,9 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
         "none",
         None,
     )
+    assert clicks.kafka == KafkaSettings(
+        ["127.0.0.1:9092"], ["clicks", "more"], starting="latest", fail_on_data_loss=False
+    )
     assert (job.on, job.select, job.buckets, job.sql) == (["id"], ["orders.id"], 4, None)
     assert (job.sink.path, job.checkpoint, job.trigger) == ("/out", "s3://bucket/checkpoint", "10 seconds")
     assert (job.cores, job.spark) == (2, {"spark.driver.memory": "4g"})
@@ -115,6 +124,13 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
     [
         ("window =", "windw =", '[streams.orders] unknown setting "windw"; did you mean "window"?'),
         ('format = "json"\n', "", '[streams.orders] "format" is missing.'),
+        (
+            'topics = ["clicks", "more"]\n',
+            "",
+            '[streams.clicks] "topics" is missing: say which topics of Kafka',
+        ),
+        ("loss = false", 'loss = "no"', "[streams.clicks] fail_on_data_loss must be true or false, not 'no'"),
+        ('path = "in/orders"', 'path = "x"\ntopics = "x"', '[streams.orders] unknown setting "topics"'),
         ('"10 minutes"', '"10 parsecs"', '[streams.orders] window: unknown unit "parsecs"'),
         ("rows = 100", "rows = 0", "[streams.clicks.window] rows must be a positive whole number, not 0"),
         ("buckets = 4", 'how = "outer"', '[query] there is no join "outer"; "how" is one of "inner", "left"'),
@@ -234,3 +250,11 @@ def results(out: Path) -> int:
     assert len(found) == len(set(found)), "a result came twice"
     assert sorted(found) == list(range(len(found))), "a result is missing"
     return len(found)
+
+
+def test_a_job_with_kafka_may_bring_its_own_connector() -> None:
+    """Nothing is fetched for a job that names jars or packages, or has no topics."""
+    topics, files = Endpoint("kafka"), Endpoint("json", "in")
+    for own in ({"spark.jars": "connector.jar"}, {"spark.jars.packages": "org:connector:1"}):
+        assert with_connector(own, [files, topics, None]) == own
+    assert with_connector({"spark.driver.memory": "4g"}, [files, None]) == {"spark.driver.memory": "4g"}

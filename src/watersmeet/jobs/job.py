@@ -1,7 +1,7 @@
 """A job file: where streams come from, what joins them, where the results go.
 
 [streams.orders]                      one table per stream
-format = "json"                       any format Spark reads as a stream
+format = "json"                       any format Spark reads as a stream; of "kafka" see `jobs.kafka`
 path = "orders"                       relative to the job file
 schema = "id BIGINT, ts TIMESTAMP"
 time = "ts"
@@ -57,6 +57,8 @@ from typing import Any
 
 from watersmeet.errors import WatersmeetError, choices
 from watersmeet.jobs.functions import predicates_of
+from watersmeet.jobs.kafka import FORMAT as KAFKA
+from watersmeet.jobs.kafka import KafkaSettings, kafka_settings
 from watersmeet.jobs.planning import planning_of
 from watersmeet.jobs.settings import Table, read_table, refuse_mistakes
 from watersmeet.jobs.windows import read_window
@@ -88,6 +90,7 @@ class StreamSettings:
     site: str | None = None
     idle: str | None = None
     optional: bool = False
+    kafka: KafkaSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,11 @@ class Job:
     memory: str | int | None = None
     how: str = "inner"
     set_aside: Endpoint | None = None
+
+    @property
+    def endpoints(self) -> list[Endpoint | None]:
+        """All that it reads from and writes to."""
+        return [*(stream.source for stream in self.streams), self.sink, self.set_aside]
 
     @property
     def endless(self) -> bool:
@@ -232,9 +240,10 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
     found = []
     for name in table.names():
         stream = table.table(name)
+        source = _endpoint(stream, folder)
         settings = StreamSettings(
             name=name,
-            source=_endpoint(stream, folder),
+            source=source,
             schema=stream.text("schema"),
             time=stream.text("time"),
             window=read_window(stream),
@@ -244,6 +253,7 @@ def _streams(table: Table, folder: Path) -> tuple[StreamSettings, ...]:
             site=stream.text("site"),
             idle=stream.text("idle"),
             optional=stream.flag("optional"),
+            kafka=kafka_settings(stream) if source.format == KAFKA else None,
         )
         for what, value in (("lateness", settings.lateness), ("max_future", settings.max_future)):
             if value is not None and value != "none":

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from watersmeet.errors import WatersmeetError, choices
 from watersmeet.jobs.job import AVAILABLE_NOW, TO_THE_END, Job, StreamSettings
+from watersmeet.jobs.kafka import with_connector
 from watersmeet.jobs.plot import refuse_bad_plot, save_plot
 from watersmeet.jobs.settings import InvalidJob
 from watersmeet.jobs.sites import run_sites
@@ -38,7 +39,8 @@ _CONSOLE_ROWS = 20
 
 def explain_job(job: Job, *, verbose: bool = False, form: str = "text") -> str:
     """The plan of a job."""
-    with workspace() as folder, spark_session(folder, job.cores, job.spark, brief=True) as spark:
+    settings = with_connector(job.spark, job.endpoints)
+    with workspace() as folder, spark_session(folder, job.cores, settings, brief=True) as spark:
         return _query(job, spark).explain(verbose=verbose, form=form)
 
 
@@ -61,7 +63,8 @@ def run_job(job: Job, console: Console, site: str | None = None, plot: Path | No
         interrupted = at_the_end.enter_context(interrupts())
         folder = at_the_end.enter_context(workspace())
         to_the_end = job.trigger == AVAILABLE_NOW
-        spark = at_the_end.enter_context(spark_session(folder, job.cores, job.spark, brief=to_the_end))
+        settings = with_connector(job.spark, job.endpoints)
+        spark = at_the_end.enter_context(spark_session(folder, job.cores, settings, brief=to_the_end))
         interrupted.check()
         query = _query(job, spark, site)
         console.print(Text(query.explain()), soft_wrap=True)
@@ -135,6 +138,8 @@ def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) ->
     """
     if site not in (None, settings.site) and settings.schema is not None:
         df = typed_stream(spark, settings.name, settings.schema)
+    elif settings.kafka is not None:
+        df = settings.kafka.read(spark, settings.schema, settings.source.options)
     else:
         df = read_stream(spark, settings.name, settings.source, settings.schema)
     if settings.time is not None:

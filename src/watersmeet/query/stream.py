@@ -57,6 +57,8 @@ class Stream:
         site: Where its rows arrive; None where that does not matter.
         optional: Whether results go on without it, with nulls, where it has no partner for them.
         idle: After how long a silence, on the clock, the others go on without it; None always waits.
+        problem: The column of the source that says why a row cannot be used, such as a record that could not
+            be decoded, and is null where it can. It is none of `columns`: no query mentions it.
 
     >>> s = Stream("a", (Column("k", "int"), Column("ts", "timestamp")), "ts", timedelta(seconds=5))
     >>> s.lateness_us
@@ -73,6 +75,8 @@ class Stream:
     site: str | None = None
     optional: bool = False
     idle: timedelta | None = None
+    # Not a part of what a checkpoint between sites remembers, which is this text.
+    problem: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a stream that could never be joined."""

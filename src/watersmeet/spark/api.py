@@ -20,6 +20,7 @@ from watersmeet.query.sql_kind import sql_kind
 from watersmeet.query.syntax import point_at
 from watersmeet.query.using import without_using
 from watersmeet.query.window import WindowLike, window_of
+from watersmeet.spark.kafka import RECORD_TIME
 from watersmeet.spark.query import Query
 from watersmeet.spark.types import SparkTypes, column_of
 from watersmeet.stats import NOTHING_KNOWN, Statistics
@@ -70,7 +71,11 @@ def stream(
             f"it is {type(df).__name__}.",
             "pass a DataFrame made with spark.readStream or spark.read.",
         )
-    columns = tuple(column_of(field.name, field.dataType) for field in df.schema.fields)
+    from watersmeet.spark.problem import problem_column
+
+    problem = problem_column(df.schema)
+    fields = [field for field in df.schema.fields if field.name != problem]
+    columns = tuple(column_of(field.name, field.dataType) for field in fields)
     return Stream(
         name=str(name),
         columns=columns,
@@ -81,6 +86,7 @@ def stream(
         source=df,
         site=site,
         idle=None if idle is None else _duration(name, "idle", idle),
+        problem=problem,
     )
 
 
@@ -208,8 +214,10 @@ def _sql_stream(text: str, part: SqlStream, sources: Mapping[str, DataFrame | St
 
 def _only_timestamp(name: str, df: DataFrame) -> str:
     timestamps = [field.name for field in df.schema.fields if field.dataType.simpleString() == "timestamp"]
-    if len(timestamps) == 1:
-        return timestamps[0]
+    # The time that Kafka has for a record is meant only where the record has none of its own.
+    own = [one for one in timestamps if one != RECORD_TIME] or timestamps
+    if len(own) == 1:
+        return own[0]
     raise InvalidStream(
         f'cannot tell which column of stream "{name}" is its time',
         f"it has {choices(timestamps) or 'no timestamp'}.",

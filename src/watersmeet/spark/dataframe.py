@@ -174,7 +174,10 @@ def _row_times(plan: Plan, operator: Operator, task: Task, stream: int) -> DataF
     columns = [column_named(settings.time).alias("time")]
     if guarded(plan, settings):
         columns.append(believed_time(settings).alias("believed"))
-    return packed_times(settings.source.select(*columns), task, number)
+    source = settings.source
+    if settings.problem is not None:
+        source = source.filter(column_named(settings.problem).isNull())
+    return packed_times(source.select(*columns), task, number)
 
 
 def result_schema(query: JoinQuery) -> StructType:

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from watersmeet.spark.host.idle import Heard, Told, note_of
 from watersmeet.spark.host.metrics import BatchMetrics
 from watersmeet.spark.host.report import metrics
+from watersmeet.spark.kafka_lost import kafka_lost
 from watersmeet.spark.private import is_private, put_file
 from watersmeet.spark.speak import Speaker
 
@@ -113,7 +114,15 @@ class JavaListener:
 
 def _progress(said: dict[str, Any]) -> Any:
     """A progress from its JSON, as far as it is needed here."""
-    sources = [SimpleNamespace(endOffset=one.get("endOffset")) for one in said["sources"]]
+    sources = [
+        SimpleNamespace(
+            description=one.get("description"),
+            startOffset=one.get("startOffset"),
+            endOffset=one.get("endOffset"),
+            numInputRows=one.get("numInputRows", 0),
+        )
+        for one in said["sources"]
+    ]
     states = [
         SimpleNamespace(numShufflePartitions=one["numShufflePartitions"]) for one in said["stateOperators"]
     ]
@@ -136,7 +145,7 @@ def heard(progress: Any) -> None:
             return
         running = _running.setdefault(str(progress.runId), Running())
         partitions = max((one.numShufflePartitions for one in progress.stateOperators), default=None)
-        for line in running.speaker.lines(batch, partitions):
+        for line in running.speaker.lines(batch, partitions, kafka_lost(progress)):
             logger.warning("query %s: %s", progress.name or progress.id, line)
         told = [
             one for one in (Told.read(source.endOffset) for source in progress.sources) if one is not None

@@ -35,6 +35,7 @@ from watersmeet.spark.host.task import (
     ResultStruct,
     Task,
 )
+from watersmeet.spark.problem import reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -46,15 +47,16 @@ _JSON_TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
 # Columns that follow those of a prepared source, where they are needed; see `InputTask`.
-CONTENT, BELIEVED, WANTED = "content", "believed", "wanted"
+CONTENT, PROBLEM, BELIEVED, WANTED = "content", "problem", "believed", "wanted"
 
 
 def prepared_sources(plan: Plan, *, streaming: bool = False, set_aside: bool = False) -> list[DataFrame]:
     """Per stream the DataFrame to pack, with columns c0, c1, ... as `source_columns` lists them.
 
-    Further columns follow: the whole row as JSON, if rows that are set aside are asked for; whether a time is
-    believed, where not every one is; and whether the filters hold. Only where a watermark follows the newest
-    row, rows that fail them have to be seen: of them only the time is left. Elsewhere they are gone.
+    Further columns follow: the whole row as JSON, if rows that are set aside are asked for; why a row cannot
+    be used, where its source says so; whether a time is believed, where not every one is; and whether the
+    filters hold. Only where a watermark follows the newest row, rows that fail them have to be seen: of them
+    only the time is left. Elsewhere they are gone. Filters say nothing about rows that cannot be used.
     """
     prepared = []
     for number, stream in enumerate(plan.query.streams):
@@ -67,11 +69,16 @@ def prepared_sources(plan: Plan, *, streaming: bool = False, set_aside: bool = F
         if filters and streaming and not plan.endless:
             wanted = F.coalesce(reduce(lambda left, right: left & right, filters), F.lit(False))
             time = f"c{refs.index(Ref(number, stream.time))}"
-            columns = {name: one if name == time else F.when(wanted, one) for name, one in columns.items()}
+            told = wanted if stream.problem is None else wanted | column_named(stream.problem).isNotNull()
+            columns = {
+                name: one if name == time else F.when(told if name == CONTENT else wanted, one)
+                for name, one in columns.items()
+            }
         else:
             wanted = None
-            for condition in filters:
-                source = source.filter(condition)
+            source = filtered(source, stream, filters)
+        if stream.problem is not None:
+            columns[PROBLEM] = reason_of(stream.problem)
         if guarded(plan, stream):
             columns[BELIEVED] = believed_time(stream)
         if wanted is not None:
@@ -80,9 +87,18 @@ def prepared_sources(plan: Plan, *, streaming: bool = False, set_aside: bool = F
     return prepared
 
 
+def filtered(source: DataFrame, stream: Stream, filters: Iterable[Column]) -> DataFrame:
+    """The rows for which all filters hold, and those that cannot be used: they are told whatever is asked."""
+    for condition in filters:
+        passes = condition if stream.problem is None else condition | column_named(stream.problem).isNotNull()
+        source = source.filter(passes)
+    return source
+
+
 def _as_json(stream: Stream) -> Column:
-    """All of a row, to the microsecond, with its nulls."""
-    whole = F.struct(*[column_named(name) for name in stream.column_names])
+    """All of a row, to the microsecond, with its nulls, and with what its source says is wrong."""
+    names = stream.column_names if stream.problem is None else (*stream.column_names, stream.problem)
+    whole = F.struct(*[column_named(name) for name in names])
     return F.to_json(whole, {"timestampFormat": _JSON_TIME, "ignoreNullFields": "false"})
 
 
@@ -255,13 +271,16 @@ def _input_task(
         columns = source_columns(plan, part.stream)
         stream = plan.query.streams[part.stream]
         names = schemas[part.stream].names
-        further = {what: place for place, what in enumerate(names) if what in (CONTENT, BELIEVED, WANTED)}
+        further = {
+            what: place for place, what in enumerate(names) if what in (CONTENT, PROBLEM, BELIEVED, WANTED)
+        }
         return InputTask(
             name=plan.input_name(part),
             kept=kept,
             key=tuple(columns.index(ref) for ref in layout.key),
             time=columns.index(Ref(part.stream, stream.time)),
             content=further.get(CONTENT),
+            problem=further.get(PROBLEM),
             believed=further.get(BELIEVED),
             wanted=further.get(WANTED),
             required=tuple(columns.index(ref) for ref in _required(plan, part.stream)),

@@ -6,9 +6,10 @@ logging.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 
 from watersmeet.query.duration import describe_duration
 from watersmeet.spark.host.metrics import BatchMetrics, StreamMetrics
@@ -65,19 +66,24 @@ class Speaker:
     were_idle: set[str] = field(default_factory=set)
     silences: dict[int, Silence] = field(default_factory=dict)
 
-    def lines(self, batch: Sequence[BatchMetrics], partitions: int | None) -> list[str]:
+    def lines(
+        self, batch: Sequence[BatchMetrics], partitions: int | None, lost: Mapping[str, int] | None = None
+    ) -> list[str]:
         """What is new in a batch.
 
         Args:
             batch: The metrics of all operators.
             partitions: How many shuffle partitions the query runs with.
+            lost: Records that were gone before they were read, by topic.
         """
+        # One after the other: what was said decides what is left to say.
+        of_joins = (self._causes(number, one, partitions) for number, one in enumerate(batch))
+        of_topics = ((("lost", topic), _lost(topic, records)) for topic, records in (lost or {}).items())
         found = []
-        for number, one in enumerate(batch):
-            for cause, text in self._causes(number, one, partitions):
-                if cause not in self.said:
-                    self.said.add(cause)
-                    found.append(text)
+        for cause, text in chain(chain.from_iterable(of_joins), of_topics):
+            if cause not in self.said:
+                self.said.add(cause)
+                found.append(text)
         for one in batch:
             self.newest |= {name: s.newest for name, s in one.streams.items() if s.newest is not None}
             self.were_idle |= {name for name, s in one.streams.items() if s.idle}
@@ -89,6 +95,8 @@ class Speaker:
                 yield ("late", name), self._late(name, stream, _watermark(one))
             if stream.idle:
                 yield ("idle", name), _idle(name)
+            if stream.malformed:
+                yield ("malformed", name), _malformed(name, stream.malformed)
         yield from self._held(number, one)
         for hot in one.hot_keys:
             if sum(cause[0] == "hot" for cause in self.said) < _HOT_KEYS:
@@ -167,6 +175,22 @@ def _idle(name: str) -> str:
     return (
         f"{name} is idle: it has sent nothing for as long as its idle= says, so the others go on without it. "
         "Rows of it that are older than theirs will be late."
+    )
+
+
+def _malformed(name: str, records: int) -> str:
+    some = "a record" if records == 1 else f"{records:,} records"
+    return (
+        f"{some} of {name} could not be decoded, and {'was' if records == 1 else 'were'} not joined. "
+        "query.to_dataframe(set_aside=True) returns such records beside the results."
+    )
+
+
+def _lost(topic: str, records: int) -> str:
+    return (
+        f"Kafka no longer has {records:,} of the records of {topic} that the query should have read: "
+        "they have expired or were deleted, and results with them are missing. Run it more often, or have "
+        "Kafka keep records for longer; wm.kafka_lost(progress) counts them."
     )
 
 

@@ -86,6 +86,8 @@ class StreamMetrics:
         null_keys: Rows without a value that has to equal another.
         null_times: Rows without a time.
         future_times: Rows dated too far ahead.
+        malformed: Records that could not be decoded.
+        tombstones: Records without a value.
         live: Rows that are stored; None when that was not measured.
         state_bytes: What they take in the state; None when that was not measured.
         memory_bytes: What the part of it takes that is open in memory; None when that was not measured.
@@ -106,6 +108,8 @@ class StreamMetrics:
     null_keys: int = field(metadata=_metric(Fold.SUM))
     null_times: int = field(metadata=_metric(Fold.SUM))
     future_times: int = field(metadata=_metric(Fold.SUM))
+    malformed: int = field(metadata=_metric(Fold.SUM))
+    tombstones: int = field(metadata=_metric(Fold.SUM))
     live: int | None = field(metadata=_metric(Fold.STATE))
     state_bytes: int | None = field(metadata=_metric(Fold.STATE))
     memory_bytes: int | None = field(metadata=_metric(Fold.STATE))

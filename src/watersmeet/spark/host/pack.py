@@ -5,7 +5,8 @@ few dozen rows per batch instead of half a million, and the shuffle moves them a
 
     (k, ts, payload) ...  ->  (label, input, blob, newest)     blob: see `host.blobs`
 
-Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key. The clock
+Rows that can never join leave here: no time, a time too far ahead of the clock, a null in the key, or a
+record that its source could not read, which says nothing about time either. The clock
 is that of the batch, so a batch that runs again decides the same. What leaves is counted, and the counts go
 to the ledger group with the newest time seen; so do the rows themselves, if somebody asks for them. That time
 is also what Spark's watermark follows: it is the newest of all rows that arrived, whether or not they join.
@@ -26,7 +27,7 @@ from watersmeet.kernel.ipc import to_ipc
 from watersmeet.spark.host.allocator import return_freed_memory
 from watersmeet.spark.host.arrivals import ASIDE
 from watersmeet.spark.host.blobs import PACKED_SCHEMA, PackedRows
-from watersmeet.spark.host.set_aside import AHEAD, NULL_KEY, NULL_TIME, set_aside
+from watersmeet.spark.host.set_aside import AHEAD, MALFORMED, NULL_KEY, NULL_TIME, TOMBSTONE, set_aside
 from watersmeet.spark.host.task import ROW_TIMES, InputTask, Task
 
 NEWEST = "newest"
@@ -48,6 +49,8 @@ class Report:
     null_times: int = 0
     future_times: int = 0
     null_keys: int = 0
+    malformed: int = 0
+    tombstones: int = 0
     newest: int | None = None
     idle: int | None = None
 
@@ -63,7 +66,7 @@ class Report:
 
 
 # What a report counts.
-COUNTED = ("rows", "row_bytes", "null_times", "future_times", "null_keys")
+COUNTED = ("rows", "row_bytes", "null_times", "future_times", "null_keys", "malformed", "tombstones")
 
 
 def pack(
@@ -154,6 +157,14 @@ class _SortedOut(NamedTuple):
 
 
 def _sorted_out(batch: pa.RecordBatch, spec: InputTask, report: Report) -> _SortedOut:
+    aside = {}
+    if spec.problem is not None:
+        reasons = batch.column(spec.problem)
+        aside = {reason: batch.filter(pc.equal(reasons, reason)) for reason in (MALFORMED, TOMBSTONE)}
+        report.malformed += aside[MALFORMED].num_rows
+        report.tombstones += aside[TOMBSTONE].num_rows
+        report.rows += batch.num_rows - reasons.null_count
+        batch = batch.filter(reasons.is_null())
     if spec.wanted is not None:
         # Rows that fail a condition on their stream alone are gone, but the stream is not silent.
         time, good = _times_of(batch, spec)
@@ -173,8 +184,9 @@ def _sorted_out(batch: pa.RecordBatch, spec: InputTask, report: Report) -> _Sort
         if column.null_count:
             keyed = pc.and_(keyed, column.is_valid())
     report.null_keys += _count(good) - _count(keyed)
-    aside = {}
-    if spec.content is not None:
+    if spec.content is None:
+        aside = {}
+    else:
         aside[NULL_TIME] = batch.filter(time.is_null())
         aside[AHEAD] = batch.filter(pc.and_not(time.is_valid(), good))
         aside[NULL_KEY] = batch.filter(pc.and_not(good, keyed))
@@ -193,8 +205,8 @@ def _times_of(batch: pa.RecordBatch, spec: InputTask) -> tuple[pa.Array, pa.Arra
 
 def _conformed(batch: pa.RecordBatch, spec: InputTask, usable: pa.Array) -> pa.RecordBatch:
     """Some rows of a batch, with the stored columns in their stored types."""
-    # What is known now need not travel: whether a time is believed, and whether conditions hold.
-    known = [position for position in (spec.believed, spec.wanted) if position is not None]
+    # What is known now need not travel: what is wrong, whether a time is believed, whether conditions hold.
+    known = [position for position in (spec.problem, spec.believed, spec.wanted) if position is not None]
     columns = batch.columns[: min(known, default=None)]
     for position, field in enumerate(spec.kept):
         if columns[position].type != field.type:

@@ -1,8 +1,8 @@
 """Rows that can never join, as they are handed to who asks for them: stream, reason, time, content.
 
-Rows without a time or a key, or dated too far ahead, are found when they are packed; late ones in the bucket
-they came to. All of them leave through the ledger of their operator, or go on to the ledger of the one above,
-until they are rows of the result that have nothing but this.
+Rows without a time or a key, dated too far ahead, or marked by their source as unusable, are found when they
+are packed; late ones in the bucket they came to. All of them leave through the ledger of their operator, or
+go on to the ledger of the one above, until they are rows of the result that have nothing but this.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ LATE = "late"
 NULL_TIME = "null time"
 NULL_KEY = "null key"
 AHEAD = "dated ahead"
+# What a source may say of a record that is no row (`spark.problem`).
+MALFORMED = "malformed"
+TOMBSTONE = "tombstone"
 
 
 def set_aside(batch: pa.RecordBatch, spec: InputTask, reason: str) -> pa.RecordBatch:

@@ -41,9 +41,10 @@ class InputTask:
         end: Position of the column with its end; None where the window says it.
         content: Position of the column with the whole row as JSON, which is told of rows that are set aside;
             None where nobody asks for them.
+        problem: Position of the column that says why a row cannot be used; None if all can.
         believed: Position of the column that says whether the time is not too far ahead; None believes all.
         wanted: Position of the column that says whether the conditions on this stream alone hold; None wants
-            all. It and `believed` come last: they need not travel.
+            all. It, `believed` and `problem` come last: they need not travel.
         required: Positions of columns without which a row can never be in a result.
         replicated: Whether every bucket gets every row.
         homes: The numbers of the buckets that get its rows; None for all of them.
@@ -61,6 +62,7 @@ class InputTask:
     time: int
     end: int | None = None
     content: int | None = None
+    problem: int | None = None
     believed: int | None = None
     wanted: int | None = None
     required: tuple[int, ...] = ()

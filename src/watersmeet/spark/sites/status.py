@@ -32,7 +32,7 @@ class SiteStatus:
         rows: Rows that came, by stream, for which the conditions on this stream alone held; those without a
             key too, those set aside not.
         late: Rows that came too late, by stream.
-        aside: Rows without a time, or with one too far ahead, by stream.
+        aside: Rows without a time, with one too far ahead, or unusable records, by stream.
         results: Results so far.
         sent: What was sent, by receiver.
         held: Rows that are kept so that rows to come can meet them, copies included.
@@ -85,7 +85,7 @@ class StatusBoard:
 
     def report(self, said: dict[str, dict[str, Any]], totals: dict[str, dict[str, int]]) -> None:
         """Keep what sites say after a batch, and what the ledger says about their streams."""
-        aside = _added(totals, "null_times", "future_times")
+        aside = _added(totals, "null_times", "future_times", "malformed", "tombstones")
         rows = {stream: count - aside.get(stream, 0) for stream, count in totals.get("rows", {}).items()}
         came = {"rows": rows, "aside": aside}
         for site, one in said.items():

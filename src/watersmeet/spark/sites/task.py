@@ -25,11 +25,13 @@ from watersmeet.spark.host.task import InputTask, Task
 from watersmeet.spark.prepare import (
     believed_time,
     column_named,
+    filtered,
     functions_of,
     result_rows,
     value_column,
     without_sources,
 )
+from watersmeet.spark.problem import reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,7 +41,7 @@ _FORMAT = 3
 
 
 def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
-    """The columns of a stream as its site takes them, then its time, and whether that is believed.
+    """The columns of a stream as its site takes them, its time, whether that is believed, what is wrong.
 
     Where all rows are counted, those that can never join travel too; a column tells them apart.
     """
@@ -56,11 +58,12 @@ def prepared_source(query: JoinQuery, stream: int) -> DataFrame:
         usable = reduce(lambda left, right: left & right, [*values, *kept], F.lit(True))
         columns.append(F.coalesce(usable, F.lit(False)))
     else:
-        for condition in kept:
-            source = source.filter(condition)
+        source = filtered(source, settings, kept)
     columns.append(column_named(settings.time))
     if settings.max_future is not None:
         columns.append(believed_time(settings))
+    if settings.problem is not None:
+        columns.append(reason_of(settings.problem))
     return source.select(*[column.alias(f"c{i}") for i, column in enumerate(columns)])
 
 
@@ -131,6 +134,7 @@ def _input_task(
         key=(),
         time=len(kept),
         believed=None if settings.max_future is None else len(kept) + 1,
+        problem=None if settings.problem is None else len(schema.fields) - 1,
         required=tuple(sorted(required)),
         replicated=True,
         homes=tuple(homes),

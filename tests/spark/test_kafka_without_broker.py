@@ -1,0 +1,56 @@
+"""What wm.kafka says without its connector, and what is known without a broker.
+
+Would catch: an error of Spark that names no packages, records counted as lost that are not.
+"""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import watersmeet as wm
+from watersmeet.spark.jars import Jar, JarsMissing, fetched
+from watersmeet.spark.kafka import ConnectorMissing
+from watersmeet.spark.kafka_packages import kafka_packages
+
+
+def test_without_the_connector_its_packages_are_named(spark: SparkSession) -> None:
+    with pytest.raises(ConnectorMissing) as error:
+        wm.kafka(spark, servers="127.0.0.1:9092", topics="orders", schema="id BIGINT")
+    assert all(package in str(error.value) for package in kafka_packages())
+    assert "wm.kafka_jars()" in str(error.value)
+
+
+def test_a_jar_that_is_not_what_it_should_be_is_refused(tmp_path: Any) -> None:
+    (tmp_path / "b-1.jar").write_bytes(b"something else")
+    with pytest.raises(JarsMissing, match=r"b-1\.jar is not what it should be"):
+        fetched([Jar("a:b:1", "0" * 64)], tmp_path)
+
+
+def progress(*sources: tuple[Any, Any, int]) -> Any:
+    made = [
+        SimpleNamespace(description=f"KafkaV2[Subscribe[{n}]]", startOffset=s, endOffset=e, numInputRows=rows)
+        for n, (s, e, rows) in enumerate(sources)
+    ]
+    other = SimpleNamespace(description="FileStreamSource", startOffset="{}", endOffset="{}", numInputRows=0)
+    return SimpleNamespace(sources=[*made, other])
+
+
+@pytest.mark.parametrize(
+    ("source", "lost"),
+    [
+        (('{"a":{"0":5}}', '{"a":{"0":15}}', 10), {}),
+        (('{"a":{"0":5}}', '{"a":{"0":15}}', 7), {"a": 3}),
+        (({"a": {"0": 5}}, {"a": {"0": 15}}, 7), {"a": 3}),
+        # A new partition begins at 0; of the first batch nobody knows where it began.
+        (('{"a":{"0":5}}', '{"a":{"0":5,"1":4}}', 1), {"a": 3}),
+        ((None, '{"a":{"0":5}}', 1), {}),
+        # Made anew: its offsets begin again.
+        (('{"a":{"0":50}}', '{"a":{"0":2}}', 2), {}),
+        (('{"a":{"0":0},"b":{"0":0}}', '{"a":{"0":3},"b":{"0":3}}', 5), {"a, b": 1}),
+    ],
+)
+def test_what_is_lost_follows_from_offsets_and_rows(source: Any, lost: dict[str, int]) -> None:
+    assert wm.kafka_lost(progress(source)) == lost
+    assert wm.kafka_lost(None) == {}
