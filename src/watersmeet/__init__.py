@@ -14,9 +14,9 @@ from watersmeet.query.kind import optional
 from watersmeet.query.network import Network, network
 from watersmeet.query.window import UNBOUNDED, latest, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
+from watersmeet.spark.configure import configure
 from watersmeet.spark.host.report import metrics
 from watersmeet.spark.query import Query
-from watersmeet.spark.settings import recommended_settings
 from watersmeet.stats import Figure, Frequencies, Statistics
 from watersmeet.stats.given import statistics
 
@@ -31,6 +31,7 @@ __all__ = [
     "Statistics",
     "WatersmeetError",
     "__version__",
+    "configure",
     "hopping",
     "join",
     "latest",
@@ -38,7 +39,6 @@ __all__ = [
     "network",
     "optional",
     "predicate",
-    "recommended_settings",
     "rows",
     "session",
     "sql",

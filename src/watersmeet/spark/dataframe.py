@@ -20,6 +20,7 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import added_columns
+from watersmeet.spark.advice import advise
 from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
 from watersmeet.spark.host.operator import control_source, idle_source, joined, packed_source, packed_times
@@ -61,7 +62,8 @@ def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> Dat
     if plan.bounded is not None:
         plan = replace(plan, bounded=on_executors(plan.bounded, conf))
     if streaming:
-        refuse_unsafe_settings(conf)
+        refuse_unsafe_settings(conf, plan.buckets)
+        advise(spark, plan.buckets)
         _refuse_watermarks(query.streams)
         listen(spark)
         if any(stream.idle is not None for stream in query.streams):

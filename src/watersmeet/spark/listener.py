@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from watersmeet.spark.advice import told_partitions
 from watersmeet.spark.host.idle import Heard, Told, note_of
 from watersmeet.spark.host.metrics import BatchMetrics
 from watersmeet.spark.host.report import metrics
@@ -136,7 +137,8 @@ def heard(progress: Any) -> None:
             return
         running = _running.setdefault(str(progress.runId), Running())
         partitions = max((one.numShufflePartitions for one in progress.stateOperators), default=None)
-        for line in running.speaker.lines(batch, partitions):
+        known = None if partitions in told_partitions else partitions
+        for line in running.speaker.lines(batch, known):
             logger.warning("query %s: %s", progress.name or progress.id, line)
         told = [
             one for one in (Told.read(source.endOffset) for source in progress.sources) if one is not None

@@ -14,6 +14,7 @@ from watersmeet.errors import InvalidQuery, StillRunning, choices
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import duration, seconds
+from watersmeet.spark.advice import advise
 from watersmeet.spark.dataframe import finished, result_schema
 from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.host.operator import joined, packed_source
@@ -188,7 +189,8 @@ def deploy(
                 "read it with readStream, or join plain DataFrames with to_dataframe().",
             )
     spark = query.streams[0].source.sparkSession
-    refuse_unsafe_settings(spark.conf)
+    refuse_unsafe_settings(spark.conf, len(here))
+    advise(spark, len(here))
     refuse_large_types(spark.conf)
     listen(spark)
     sources = [prepared_source(query, number) for number in range(len(query.streams))]
