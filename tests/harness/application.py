@@ -2,7 +2,7 @@
 
     python -m harness.application <folder> <windows> <lateness> <master or remote> [<setting>=<value> ...]
 
-`how=full` among the settings is the kind of join.
+`how=full` and `memory=64 MB` among the settings are those of the join.
 The rows are read from the folder, the results and the checkpoint are written beside them.
 """
 
@@ -20,9 +20,9 @@ def main() -> None:
     folder, windows, lateness, master, *settings = sys.argv[1:]
     scenario = Scenario(Path(folder), numbers(windows), numbers(lateness))
     more = dict(setting.split("=", 1) for setting in settings)
-    how = more.pop("how", "inner")
+    options = {name: more.pop(name) for name in ("how", "memory") if name in more}
     spark = build_session(Path(folder) / "scratch", master, more)
-    join = scenario.query(spark, how=how)
+    join = scenario.query(spark, **options)
     query = to_sink(join.to_dataframe(), Path(folder))
     print(f"session: {type(spark).__module__}, batches: {query.lastProgress.batchId + 1}")
     print(f"executors: {executors()}")

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from watersmeet.spark.configure import is_local
+from watersmeet.spark.connect import is_connected
 from watersmeet.spark.settings import PARTITIONS, too_many_partitions
 
 if TYPE_CHECKING:
@@ -77,8 +79,7 @@ def _interpreter_line(python: str | None) -> list[str]:
 
 def _workers_python(spark: SparkSession) -> str | None:
     """What workers on this machine run; None where they are elsewhere, and cannot be asked."""
-    try:
-        context = spark.sparkContext
-    except Exception:  # noqa: BLE001
-        return None  # Spark Connect
-    return str(context.pythonExec) if str(context.master).startswith("local") else None
+    if is_connected(spark):
+        return None
+    context = spark.sparkContext
+    return str(context.pythonExec) if is_local(str(context.master)) else None

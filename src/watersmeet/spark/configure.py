@@ -50,7 +50,7 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
     """
     given = {**_started_with(), **_on_builder(builder)}
     settings = recommended_settings(cores or cores_of(given))
-    if not _is_local(given):
+    if not is_local(_master(given)):
         # Chosen for checkpoints on a local disk, which several machines do not share.
         del settings[FILE_MANAGER]
     if _runs_already(given):
@@ -60,15 +60,20 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
     for name, value in settings.items():
         if name not in given:
             builder.config(name, value)
-    if _is_local(given):
+    if is_local(_master(given)):
         # Spark reads it when it starts; by itself it takes the first python3 on the PATH.
         os.environ.setdefault(_WORKERS_PYTHON, sys.executable)
     return builder
 
 
+def is_local(master: str) -> bool:
+    """Whether Spark runs all in one process of this machine."""
+    return _LOCAL.fullmatch(master) is not None
+
+
 def cores_of(given: Mapping[str, str]) -> int:
     """How many cores the settings of a session give it."""
-    local = _LOCAL.fullmatch(given.get("spark.master", "local[*]"))
+    local = _LOCAL.fullmatch(_master(given))
     if local is not None:
         return 1 if local[1] is None else usable_cores() if local[1] == "*" else int(local[1])
     if "spark.cores.max" in given:
@@ -107,8 +112,8 @@ def _remote(given: Mapping[str, str]) -> str:
     return given.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")
 
 
-def _is_local(given: Mapping[str, str]) -> bool:
-    return _LOCAL.fullmatch(_remote(given) or given.get("spark.master", "local[*]")) is not None
+def _master(given: Mapping[str, str]) -> str:
+    return _remote(given) or given.get("spark.master", "local[*]")
 
 
 def _runs_already(given: Mapping[str, str]) -> bool:

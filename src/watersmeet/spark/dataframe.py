@@ -21,6 +21,7 @@ from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import added_columns
 from watersmeet.spark.advice import advise
+from watersmeet.spark.connect import distant_server
 from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
 from watersmeet.spark.host.operator import control_source, idle_source, joined, packed_source, packed_times
@@ -134,8 +135,8 @@ def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
 
 def _refuse_distant(spark: SparkSession) -> None:
     """Notes about silent streams are left in a folder, which a client far away does not share."""
-    host = getattr(getattr(spark, "_client", None), "host", None)
-    if host not in (None, "localhost", "127.0.0.1", "::1"):
+    host = distant_server(spark)
+    if host is not None:
         raise InvalidQuery(
             "streams cannot be idle over Spark Connect to another machine",
             f"the server is at {host}, and has to be told from here which streams are silent.",
