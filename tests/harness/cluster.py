@@ -66,7 +66,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         master = "org.apache.spark.deploy.master.Master"
         at = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
         running.enter_context(_process(folder / "master.log", master, *at))
-        _wait_for_port(port)
+        wait_for_port(port)
         cluster = Cluster(f"spark://127.0.0.1:{port}")
         for number in range(workers):
             place = folder / f"worker-{number}"
@@ -88,7 +88,7 @@ def connect_server(folder: Path, *settings: str) -> Iterator[str]:
     server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
     program = "org.apache.spark.deploy.SparkSubmit"
     with _process(folder / "server.log", program, "--master", "local[2]", *options, *server):
-        _wait_for_port(port)
+        wait_for_port(port)
         yield f"sc://localhost:{port}"
 
 
@@ -121,7 +121,8 @@ def _environment(**more: str) -> dict[str, str]:
     }
 
 
-def _wait_for_port(port: int) -> None:
+def wait_for_port(port: int) -> None:
+    """Until somebody listens on it."""
     for _ in range(_START_SECONDS * 2):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return

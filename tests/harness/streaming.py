@@ -103,16 +103,18 @@ def add_rows(feeds: Sequence[Feed], batch: Sequence[Sequence[Row]]) -> None:
         feed.add([{"h": r.key[0], "k": r.key[1], "ts": r.ts, "value": r.value} for r in rows])
 
 
-def start_sink(results: DataFrame, folder: Path, **trigger: Any) -> StreamingQuery:
+def start_sink(
+    results: DataFrame, folder: Path, checkpoint: str | None = None, **trigger: Any
+) -> StreamingQuery:
     """Start writing parquet files, exactly once across restarts."""
     writer = results.writeStream.format("parquet").option("path", str(folder / "out"))
-    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    writer = writer.option("checkpointLocation", checkpoint or str(folder / "checkpoint"))
     return (writer.trigger(**trigger) if trigger else writer).start()
 
 
-def to_sink(results: DataFrame, folder: Path) -> StreamingQuery:
+def to_sink(results: DataFrame, folder: Path, checkpoint: str | None = None) -> StreamingQuery:
     """Read all that is there into the sink, and wait for the end."""
-    query = start_sink(results, folder, availableNow=True)
+    query = start_sink(results, folder, checkpoint, availableNow=True)
     try:
         query.awaitTermination()
     finally:

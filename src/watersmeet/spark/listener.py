@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import time
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from weakref import WeakSet
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from watersmeet.spark.advice import told_partitions
+from watersmeet.spark.connect import is_connected
 from watersmeet.spark.host.idle import Heard, Told, note_of
 from watersmeet.spark.host.metrics import BatchMetrics
 from watersmeet.spark.host.report import metrics
@@ -37,6 +39,9 @@ def listen(spark: SparkSession) -> None:
     """Hear the joins of a session; once is enough."""
     try:
         if spark not in _heard_in:
+            if is_connected(spark):
+                # Spark removes listeners of a session after it has stopped it, and complains that it cannot.
+                warnings.filterwarnings("ignore", r"Failed to remove the listener.*\[NO_ACTIVE_SESSION\]")
             spark.streams.addListener(JoinListener())
             _heard_in.add(spark)
     except Exception as error:  # noqa: BLE001
