@@ -53,5 +53,5 @@ def main(spark: Any) -> None:
 if __name__ == "__main__":
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.session.timeZone", "UTC")
+    builder = SparkSession.builder.config("spark.sql.session.timeZone", "UTC")
     main(wm.configure(builder).getOrCreate())

@@ -4,6 +4,8 @@ Would catch: settings that a place refuses or that override its own, code that n
 a session that is warned of what it cannot change.
 """
 
+import re
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -16,6 +18,8 @@ from harness.cluster import connect_server, standalone, submit
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows
 from oracles.reference import assert_same_rows
+
+ROOT = Path(__file__).parents[2]
 
 _SUBMITTED = """
 from pyspark.sql import SparkSession
@@ -46,6 +50,23 @@ def test_a_script_with_spark_submit(tmp_path: Path) -> None:
         "spark.python.daemon.module watersmeet.spark.daemon",
         "late options: False",
     ]
+
+
+@pytest.mark.soak
+def test_the_commands_of_the_page(tmp_path: Path) -> None:
+    """As they stand there, but for the port of the cluster."""
+    here, there = re.findall(
+        r"^\$ spark-submit (.+)$", (ROOT / "docs" / "deployment.md").read_text(), re.MULTILINE
+    )
+    with standalone(tmp_path) as cluster:
+        there = there.replace("spark://127.0.0.1:7077", cluster.master)
+        for number, command in enumerate((here, there)):
+            words = [
+                str(ROOT / word) if word.startswith("examples/") else word for word in shlex.split(command)
+            ]
+            printed = submit("--conf", "spark.ui.enabled=false", *words, log=tmp_path / f"{number}.log")
+            assert "join of 2 streams" in printed
+            assert "|number" in printed
 
 
 @pytest.mark.soak
