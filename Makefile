@@ -28,7 +28,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak test-kafka test-spark lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-compare report real clean
+.PHONY: help setup java demo test soak test-kafka test-spark test-s3 lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,13 @@ test-kafka: setup ## Run the tests that need a broker of Kafka, which is fetched
 	if [ $$code = 0 ]; then KAFKA_RECORDS=$(RECORDS) $(BIN)/python -m pytest --numprocesses=0 -m kafka tests/kafka $(ARGS); \
 	else [ $$code = 77 ]; fi
 
+# The server apart from our own packages; both stay in the environment, outside git.
+test-s3: setup ## Run a join with its checkpoint on an S3 server on loopback; fetches it, needs mvn
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --target $(VENV)/s3-server 'moto[server]>=5.1,<6'
+	mvn -q -B -f tests/s3/pom.xml dependency:copy-dependencies -DoutputDirectory="$(CURDIR)/$(VENV)/s3-jars"
+	@$(WITH_JAVA) WATERSMEET_S3_SERVER="$(CURDIR)/$(VENV)/s3-server" WATERSMEET_S3_JARS="$(CURDIR)/$(VENV)/s3-jars" \
+		$(BIN)/python -m pytest -n0 tests/s3 $(ARGS)
+
 ifneq ($(SPARK),)
 test-spark: setup ## Run the tests that need Spark with another version: make test-spark SPARK=4.2
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark tests/delta $(ARGS)
@@ -110,6 +117,9 @@ bench-generic: setup ## Measure joins on a Python function: one core and two, an
 
 bench-progressive: setup ## Measure joins of relations larger than memory: early results, and memory
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.progressive $(ARGS)
+
+bench-sessions: setup ## Measure what sessions cost that lack some of the settings of wm.configure
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.sessions $(ARGS)
 
 report: setup ## Run every paper's experiments and every benchmark, and write docs/report/index.html
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.report $(ARGS)

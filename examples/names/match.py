@@ -53,7 +53,5 @@ def main(spark: Any) -> None:
 if __name__ == "__main__":
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.session.timeZone", "UTC")
-    for setting, value in wm.recommended_settings(cores=2).items():
-        builder = builder.config(setting, value)
-    main(builder.getOrCreate())
+    builder = SparkSession.builder.config("spark.sql.session.timeZone", "UTC")
+    main(wm.configure(builder).getOrCreate())

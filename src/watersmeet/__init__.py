@@ -14,12 +14,12 @@ from watersmeet.query.kind import optional
 from watersmeet.query.network import Network, network
 from watersmeet.query.window import UNBOUNDED, latest, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
+from watersmeet.spark.configure import configure
 from watersmeet.spark.host.report import metrics
 from watersmeet.spark.kafka import kafka
 from watersmeet.spark.kafka_lost import kafka_lost
 from watersmeet.spark.kafka_packages import kafka_jars, kafka_packages
 from watersmeet.spark.query import Query
-from watersmeet.spark.settings import recommended_settings
 from watersmeet.stats import Figure, Frequencies, Statistics
 from watersmeet.stats.given import statistics
 
@@ -34,6 +34,7 @@ __all__ = [
     "Statistics",
     "WatersmeetError",
     "__version__",
+    "configure",
     "hopping",
     "join",
     "kafka",
@@ -45,7 +46,6 @@ __all__ = [
     "network",
     "optional",
     "predicate",
-    "recommended_settings",
     "rows",
     "session",
     "sql",

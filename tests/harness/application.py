@@ -2,7 +2,7 @@
 
     python -m harness.application <folder> <windows> <lateness> <master or remote> [<setting>=<value> ...]
 
-`how=full` among the settings is the kind of join.
+`how=full` and `memory=64 MB` among the settings are those of the join, `checkpoint=` is another place for it.
 The rows are read from the folder, the results and the checkpoint are written beside them.
 """
 
@@ -20,10 +20,11 @@ def main() -> None:
     folder, windows, lateness, master, *settings = sys.argv[1:]
     scenario = Scenario(Path(folder), numbers(windows), numbers(lateness))
     more = dict(setting.split("=", 1) for setting in settings)
-    how = more.pop("how", "inner")
+    options = {name: more.pop(name) for name in ("how", "memory") if name in more}
+    checkpoint = more.pop("checkpoint", None)
     spark = build_session(Path(folder) / "scratch", master, more)
-    join = scenario.query(spark, how=how)
-    query = to_sink(join.to_dataframe(), Path(folder))
+    join = scenario.query(spark, **options)
+    query = to_sink(join.to_dataframe(), Path(folder), checkpoint)
     print(f"session: {type(spark).__module__}, batches: {query.lastProgress.batchId + 1}")
     print(f"executors: {executors()}")
     reported = [metrics for progress in query.recentProgress for metrics in wm.metrics(progress)]

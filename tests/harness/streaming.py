@@ -13,15 +13,16 @@ from pyspark.sql.streaming import StreamingQuery
 
 import watersmeet as wm
 from oracles.reference import Result, Row
+from watersmeet.spark.settings import recommended_settings
 
 _names = count()
 
 
 def session_settings(scratch: Path) -> dict[str, str]:
-    """The recommended settings for two cores, and what keeps a test session small and to itself."""
-    recommended = wm.recommended_settings(cores=2)
+    """What keeps a test session small and to itself."""
+    recommended = recommended_settings(cores=2)
     java = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
-    return recommended | {
+    return {
         # Tests end before the second compiler would pay for itself.
         **{name: f"{recommended[name]} -XX:TieredStopAtLevel=1" for name in java},
         "spark.driver.memory": "1g",
@@ -40,13 +41,13 @@ def session_settings(scratch: Path) -> dict[str, str]:
 def build_session(
     scratch: Path, master: str = "local[2]", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session of its own; a master "remote:<url>" is reached through Spark Connect."""
+    """A session of its own as users make it; a master "remote:<url>" is reached through Spark Connect."""
     builder = SparkSession.builder.appName("watersmeet tests")
     remote = master.removeprefix("remote:")
     builder = builder.remote(remote) if remote != master else builder.master(master)
     for key, value in (session_settings(scratch) | dict(settings or {})).items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    session = wm.configure(builder, cores=2).getOrCreate()
     if remote == master:
         session.sparkContext.setLogLevel("ERROR")
     return session
@@ -102,16 +103,18 @@ def add_rows(feeds: Sequence[Feed], batch: Sequence[Sequence[Row]]) -> None:
         feed.add([{"h": r.key[0], "k": r.key[1], "ts": r.ts, "value": r.value} for r in rows])
 
 
-def start_sink(results: DataFrame, folder: Path, **trigger: Any) -> StreamingQuery:
+def start_sink(
+    results: DataFrame, folder: Path, checkpoint: str | None = None, **trigger: Any
+) -> StreamingQuery:
     """Start writing parquet files, exactly once across restarts."""
     writer = results.writeStream.format("parquet").option("path", str(folder / "out"))
-    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
+    writer = writer.option("checkpointLocation", checkpoint or str(folder / "checkpoint"))
     return (writer.trigger(**trigger) if trigger else writer).start()
 
 
-def to_sink(results: DataFrame, folder: Path) -> StreamingQuery:
+def to_sink(results: DataFrame, folder: Path, checkpoint: str | None = None) -> StreamingQuery:
     """Read all that is there into the sink, and wait for the end."""
-    query = start_sink(results, folder, availableNow=True)
+    query = start_sink(results, folder, checkpoint, availableNow=True)
     try:
         query.awaitTermination()
     finally:

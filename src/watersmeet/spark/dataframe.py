@@ -20,6 +20,8 @@ from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import added_columns
+from watersmeet.spark.advice import advise
+from watersmeet.spark.connect import distant_server
 from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
 from watersmeet.spark.host.operator import control_source, idle_source, joined, packed_source, packed_times
@@ -61,7 +63,8 @@ def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> Dat
     if plan.bounded is not None:
         plan = replace(plan, bounded=on_executors(plan.bounded, conf))
     if streaming:
-        refuse_unsafe_settings(conf)
+        refuse_unsafe_settings(conf, plan.buckets)
+        advise(spark, plan.buckets)
         _refuse_watermarks(query.streams)
         listen(spark)
         if any(stream.idle is not None for stream in query.streams):
@@ -136,8 +139,8 @@ def _all_streaming_or_none(streams: Sequence[Stream]) -> bool:
 
 def _refuse_distant(spark: SparkSession) -> None:
     """Notes about silent streams are left in a folder, which a client far away does not share."""
-    host = getattr(getattr(spark, "_client", None), "host", None)
-    if host not in (None, "localhost", "127.0.0.1", "::1"):
+    host = distant_server(spark)
+    if host is not None:
         raise InvalidQuery(
             "streams cannot be idle over Spark Connect to another machine",
             f"the server is at {host}, and has to be told from here which streams are silent.",

@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import time
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,8 @@ from weakref import WeakSet
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from watersmeet.spark.advice import told_partitions
+from watersmeet.spark.connect import is_connected
 from watersmeet.spark.host.idle import Heard, Told, note_of
 from watersmeet.spark.host.metrics import BatchMetrics
 from watersmeet.spark.host.report import metrics
@@ -37,6 +40,9 @@ def listen(spark: SparkSession) -> None:
     """Hear the joins of a session; once is enough."""
     try:
         if spark not in _heard_in:
+            if is_connected(spark):
+                # Spark removes listeners of a session after it has stopped it, and complains that it cannot.
+                warnings.filterwarnings("ignore", r"Failed to remove the listener.*\[NO_ACTIVE_SESSION\]")
             spark.streams.addListener(JoinListener())
             _heard_in.add(spark)
     except Exception as error:  # noqa: BLE001
@@ -145,7 +151,8 @@ def heard(progress: Any) -> None:
             return
         running = _running.setdefault(str(progress.runId), Running())
         partitions = max((one.numShufflePartitions for one in progress.stateOperators), default=None)
-        for line in running.speaker.lines(batch, partitions, kafka_lost(progress)):
+        known = None if partitions in told_partitions else partitions
+        for line in running.speaker.lines(batch, known, kafka_lost(progress)):
             logger.warning("query %s: %s", progress.name or progress.id, line)
         told = [
             one for one in (Told.read(source.endOffset) for source in progress.sources) if one is not None

@@ -9,8 +9,16 @@ from watersmeet.errors import InvalidSettings
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+PARTITIONS = "spark.sql.shuffle.partitions"
+DAEMON = "spark.python.daemon.module"
+DRIVER_JAVA = "spark.driver.extraJavaOptions"
+FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+
+# Partitions that are hundreds: more than so many, and so many for each bucket.
+_MANY_PARTITIONS = 100
+_PARTITIONS_PER_BUCKET = 4
 
 _JAVA = " ".join(
     [
@@ -32,13 +40,15 @@ _JAVA = " ".join(
 def recommended_settings(cores: int | None = None) -> dict[str, str]:
     """Settings for a SparkSession that runs joins, with a reason for each in the source.
 
+    Users get them with `wm.configure`.
+
     Args:
         cores: Cores the session may use; None counts those of this machine.
 
     >>> recommended_settings(cores=4)["spark.sql.shuffle.partitions"]
     '4'
     """
-    cores = cores or _usable_cores()
+    cores = cores or usable_cores()
     return {
         # The only store that can hold the operator's state.
         _PROVIDER: ROCKSDB,
@@ -46,7 +56,7 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         # One partition per core: a partition has its own operator and its own RocksDB instance. Spark keeps
         # the number for the life of a checkpoint.
-        "spark.sql.shuffle.partitions": str(cores),
+        PARTITIONS: str(cores),
         # Large Arrow batches, cut by rows only: a limit in bytes is measured again for every row.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 17),
         "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
@@ -55,7 +65,7 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         "spark.sql.files.minPartitionNum": str(max(1, cores // 2)),
         # The default starts a process to set the permissions of every metadata file on a local disk, some
         # twenty per batch.
-        "spark.sql.streaming.checkpointFileManagerClass": (
+        FILE_MANAGER: (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),
         # Streams of one schema share the code Spark generates, and its compilation, unless the name of every
@@ -65,17 +75,28 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         # stateful operator it is always off.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
         # Workers are forked from a process that has the kernels loaded.
-        "spark.python.daemon.module": "watersmeet.spark.daemon",
-        "spark.driver.extraJavaOptions": _JAVA,
+        DAEMON: "watersmeet.spark.daemon",
+        DRIVER_JAVA: _JAVA,
         "spark.executor.extraJavaOptions": _JAVA,
     }
 
 
-def refuse_unsafe_settings(conf: Any) -> None:
+def can_be_changed_later(name: str) -> bool:
+    """Whether a running session takes a setting; the others have to be there when Spark starts."""
+    return name.startswith("spark.sql.")
+
+
+def too_many_partitions(partitions: int, buckets: int) -> bool:
+    """Whether most of the shuffle partitions can never have anything to do."""
+    return partitions >= _MANY_PARTITIONS and 0 < buckets * _PARTITIONS_PER_BUCKET <= partitions
+
+
+def refuse_unsafe_settings(conf: Any, buckets: int) -> None:
     """Stop before a query starts that would lose results or cannot keep its state.
 
     Args:
         conf: The session's runtime configuration.
+        buckets: How many buckets the join has.
     """
     policy = conf.get(_POLICY, "min")
     if policy.lower() != "min":
@@ -86,11 +107,17 @@ def refuse_unsafe_settings(conf: Any) -> None:
         )
     provider = conf.get(_PROVIDER, "")
     if "RocksDB" not in provider:
+        # All at once: a session with this store and hundreds of partitions would have batches of minutes.
+        detail = f"{_PROVIDER} is {provider or 'not set'}"
+        hint = f'in this session spark.conf.set("{_PROVIDER}", "{ROCKSDB}")'
+        partitions = conf.get(PARTITIONS, "200")
+        if too_many_partitions(int(partitions), buckets):
+            detail += f", and {PARTITIONS} is {partitions}: each would be a store of its own"
+            hint += f' and spark.conf.set("{PARTITIONS}", "{buckets}")'
         raise InvalidSettings(
             "the configured state store cannot hold the join's state",
-            f"{_PROVIDER} is {provider or 'not set'}.",
-            f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}"), '
-            "or build the session with wm.recommended_settings().",
+            f"{detail}.",
+            f"build the session with wm.configure(SparkSession.builder).getOrCreate(); or, {hint}.",
         )
 
 
@@ -108,7 +135,8 @@ def refuse_large_types(conf: Any) -> None:
         )
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """Those of this machine that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

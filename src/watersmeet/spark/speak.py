@@ -13,10 +13,8 @@ from itertools import chain
 
 from watersmeet.query.duration import describe_duration
 from watersmeet.spark.host.metrics import BatchMetrics, StreamMetrics
+from watersmeet.spark.settings import too_many_partitions
 
-# Partitions that are hundreds: more than so many, and so many for each bucket.
-_MANY_PARTITIONS = 100
-_PARTITIONS_PER_BUCKET = 4
 # A stream holds the others back when it was silent for so many batches in which others had rows, while the
 # rows that are held became so many, and twice as many as before.
 _SILENT_BATCHES = 5
@@ -73,7 +71,7 @@ class Speaker:
 
         Args:
             batch: The metrics of all operators.
-            partitions: How many shuffle partitions the query runs with.
+            partitions: How many shuffle partitions the query runs with; None if that was told before.
             lost: Records that were gone before they were read, by topic.
         """
         # One after the other: what was said decides what is left to say.
@@ -106,7 +104,7 @@ class Speaker:
                     "bucket: every row that comes for it meets all of them, and one core does it. Filter the "
                     "key out before the join, or join on one more column.",
                 )
-        if partitions is not None and _too_many(partitions, one.buckets):
+        if partitions is not None and too_many_partitions(partitions, one.buckets):
             yield (
                 ("partitions",),
                 f"{partitions} shuffle partitions for {one.buckets} buckets: most of their tasks have "
@@ -192,10 +190,6 @@ def _lost(topic: str, records: int) -> str:
         "they have expired or were deleted, and results with them are missing. Run it more often, or have "
         "Kafka keep records for longer; wm.kafka_lost(progress) counts them."
     )
-
-
-def _too_many(partitions: int, buckets: int) -> bool:
-    return partitions >= _MANY_PARTITIONS and 0 < buckets * _PARTITIONS_PER_BUCKET <= partitions
 
 
 def _rounded_up(length: timedelta) -> timedelta:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import watersmeet as wm
+from watersmeet.spark.settings import recommended_settings
 from watersmeet_lab.apart import answer, session_apart
 from watersmeet_lab.collected import collected
 from watersmeet_lab.generic.busy import busy_seconds, event_log
@@ -165,7 +166,7 @@ def _source(spark: SparkSession, case: Case, name: str) -> DataFrame:
 def _run(values: dict[str, Any]) -> dict[str, Any]:
     case = Case(**{**values, "cameras": Cameras(**values["cameras"])})
     with tempfile.TemporaryDirectory() as log:
-        settings = {**wm.recommended_settings(cores=case.cores), **event_log(log)}
+        settings = {**recommended_settings(cores=case.cores), **event_log(log)}
         spark = session_apart(case.cores, settings)
         outcome = SYSTEMS[case.system](spark, case)
         spark.stop()

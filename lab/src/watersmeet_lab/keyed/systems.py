@@ -31,9 +31,9 @@ def ours(case: Case) -> Outcome:
 def our_join(case: Case) -> tuple[SparkSession, DataFrame]:
     """The join on a session of its own, by nothing but what any version of us has."""
     import watersmeet as wm
+    from watersmeet.spark.settings import recommended_settings
 
-    settings = wm.recommended_settings(cores=case.cores)
-    spark = _session(case, {**settings, **case.options})
+    spark = _session(case, {**recommended_settings(cores=case.cores), **case.options})
     streams = [
         wm.stream(f"s{i}", _source(spark, case, i), time="ts", window=f"{case.window_s} seconds")
         for i in range(case.workload.streams)

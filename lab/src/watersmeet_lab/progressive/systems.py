@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import watersmeet as wm
+from watersmeet.spark.settings import recommended_settings
 from watersmeet_lab.apart import answer, session_apart
 from watersmeet_lab.progressive.memory import Peak, usage
 from watersmeet_lab.progressive.workload import NAMES, SCHEMA, Relations
@@ -163,7 +164,7 @@ def _until(running: StreamingQuery, done: Any) -> None:
 
 def _run(values: dict[str, Any]) -> dict[str, Any]:
     case = Case(**{**values, "relations": Relations(**values["relations"])})
-    spark = session_apart(_CORES, wm.recommended_settings(cores=_CORES))
+    spark = session_apart(_CORES, recommended_settings(cores=_CORES))
     with tempfile.TemporaryDirectory() as folder:
         outcome = _measure(spark, case, Path(folder))
     spark.stop()

@@ -14,6 +14,8 @@ from watersmeet.errors import InvalidQuery, StillRunning, choices
 from watersmeet.plan.sites.wiring import Wiring
 from watersmeet.query import JoinQuery
 from watersmeet.query.duration import duration, seconds
+from watersmeet.spark.advice import advise
+from watersmeet.spark.connect import is_connected
 from watersmeet.spark.dataframe import finished, result_schema
 from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.host.operator import joined, packed_source
@@ -41,15 +43,19 @@ class Deployment:
         query: Spark's streaming query.
         sites: The sites that run here.
         board: What the sites reported last.
+        elsewhere: Whether they report in another process, as with Spark Connect: then their notes are read.
     """
 
     query: StreamingQuery
     sites: tuple[str, ...]
     board: StatusBoard
+    elsewhere: bool = False
 
     @property
     def status(self) -> dict[str, SiteStatus]:
         """Per site what it reported last."""
+        if self.elsewhere:
+            self.board.look_up(self.sites)
         return self.board.sites
 
     @property
@@ -188,7 +194,8 @@ def deploy(
                 "read it with readStream, or join plain DataFrames with to_dataframe().",
             )
     spark = query.streams[0].source.sparkSession
-    refuse_unsafe_settings(spark.conf)
+    refuse_unsafe_settings(spark.conf, len(here))
+    advise(spark, len(here))
     refuse_large_types(spark.conf)
     listen(spark)
     sources = [prepared_source(query, number) for number in range(len(query.streams))]
@@ -218,7 +225,7 @@ def deploy(
         writer = writer.queryName(name)
     if every is not None:
         writer = writer.trigger(processingTime=f"{every // timedelta(milliseconds=1)} milliseconds")
-    return Deployment(writer.start(), here, board)
+    return Deployment(writer.start(), here, board, elsewhere=is_connected(spark))
 
 
 def _limit(timeout: str | float | timedelta | None) -> float | None:

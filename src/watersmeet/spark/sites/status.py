@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,6 +66,7 @@ class StatusBoard:
         mailbox: Where reports are kept.
         sites: By site.
         batch: The last batch that reported in this life.
+        life: Which start of the application it is.
     """
 
     query: JoinQuery
@@ -73,6 +75,7 @@ class StatusBoard:
     mailbox: Mailbox
     sites: dict[str, SiteStatus] = field(default_factory=dict)
     batch: int | None = None
+    life: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def look_up(self, sites: Iterable[str]) -> None:
         """What some sites reported last, in this life or an earlier one; zeros if they never did."""
@@ -81,6 +84,8 @@ class StatusBoard:
             kept = json.loads(self.mailbox.note(site, _NOTE) or "{}")
             if kept.get("deployment") == self.deployment:
                 said = kept["said"]
+                if kept.get("life") == self.life:
+                    self.batch = max(kept["batch"], self.batch or 0)
             self.sites[site] = self._read(site, said)
 
     def report(self, said: dict[str, dict[str, Any]], totals: dict[str, dict[str, int]]) -> None:
@@ -91,7 +96,7 @@ class StatusBoard:
         for site, one in said.items():
             all_said = self._known(site) | one | (came if totals else {})
             self.sites[site] = self._read(site, all_said)
-            kept = {"deployment": self.deployment, "said": all_said}
+            kept = {"deployment": self.deployment, "life": self.life, "batch": self.batch, "said": all_said}
             self.mailbox.keep_note(site, _NOTE, json.dumps(kept))
 
     def _known(self, site: str) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""A session in one line: `configure` puts the settings that suit joins on a builder of a SparkSession.
+
+What can still be set depends on what runs already:
+
+    nothing                                      everything, and the interpreter of the workers
+    Java, started by spark-submit or a shell     everything but the options of that Java
+    a session, or a Spark Connect server         what a running session can change
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from watersmeet.spark.settings import (
+    DRIVER_JAVA,
+    FILE_MANAGER,
+    can_be_changed_later,
+    recommended_settings,
+    usable_cores,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Builder = TypeVar("Builder", bound="SparkSession.Builder")
+
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,.*)?\])?")
+_WORKERS_PYTHON = "PYSPARK_PYTHON"
+
+
+def configure(builder: Builder, cores: int | None = None) -> Builder:
+    """Put all settings that suit joins on the builder of a SparkSession, and choose the workers' Python.
+
+    What was set before, on the builder or for spark-submit, is left as it is, and what is set afterwards
+    counts. Say `master` or `remote` before: a session on this machine gets the interpreter that runs here
+    for its workers, a Spark Connect server only what its sessions can change.
+
+    Args:
+        builder: What ``SparkSession.builder`` gives.
+        cores: Cores that joins may use; None takes those of the master, or of this machine.
+
+    Example:
+        >>> from pyspark.sql import SparkSession
+        >>> builder = wm.configure(SparkSession.builder.appName("orders"))
+        >>> spark = builder.getOrCreate()
+    """
+    given = {**_started_with(), **_on_builder(builder)}
+    settings = recommended_settings(cores or cores_of(given))
+    if not is_local(_master(given)):
+        # Chosen for checkpoints on a local disk, which several machines do not share.
+        del settings[FILE_MANAGER]
+    if _runs_already(given):
+        settings = {name: value for name, value in settings.items() if can_be_changed_later(name)}
+    elif _java_runs():
+        del settings[DRIVER_JAVA]
+    for name, value in settings.items():
+        if name not in given:
+            builder.config(name, value)
+    if is_local(_master(given)):
+        # Spark reads it when it starts; by itself it takes the first python3 on the PATH.
+        os.environ.setdefault(_WORKERS_PYTHON, sys.executable)
+    return builder
+
+
+def is_local(master: str) -> bool:
+    """Whether Spark runs all in one process of this machine."""
+    return _LOCAL.fullmatch(master) is not None
+
+
+def cores_of(given: Mapping[str, str]) -> int:
+    """How many cores the settings of a session give it."""
+    local = _LOCAL.fullmatch(_master(given))
+    if local is not None:
+        return 1 if local[1] is None else usable_cores() if local[1] == "*" else int(local[1])
+    if "spark.cores.max" in given:
+        return int(given["spark.cores.max"])
+    if "spark.executor.instances" in given:
+        return int(given["spark.executor.instances"]) * int(given.get("spark.executor.cores", "1"))
+    return usable_cores()
+
+
+def _on_builder(builder: SparkSession.Builder) -> dict[str, str]:
+    return {name: str(value) for name, value in builder._options.items()}  # noqa: SLF001
+
+
+def _started_with() -> dict[str, str]:
+    """What spark-submit, or the session that runs already, was told."""
+    if not _java_runs():
+        return {}
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()  # noqa: SLF001
+    active = SparkContext._active_spark_context  # noqa: SLF001
+    return dict((SparkConf() if active is None else active.getConf()).getAll())
+
+
+def _java_runs() -> bool:
+    """Whether the driver's Java was started before Python, or by an earlier session."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return True
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None  # noqa: SLF001
+
+
+def _remote(given: Mapping[str, str]) -> str:
+    """The address of Spark Connect; empty without it."""
+    return given.get("spark.remote") or os.environ.get("SPARK_REMOTE", "")
+
+
+def _master(given: Mapping[str, str]) -> str:
+    return _remote(given) or given.get("spark.master", "local[*]")
+
+
+def _runs_already(given: Mapping[str, str]) -> bool:
+    if _remote(given).startswith("sc://"):
+        return True
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context is not None  # noqa: SLF001
