@@ -78,13 +78,17 @@ class History:
 
     def run(self, plan: Plan | None = None) -> list[Result]:
         """What the product gives back."""
+        return self.tree(plan).results
+
+    def tree(self, plan: Plan | None = None) -> Tree:
+        """The product after the last batch."""
         tree = Tree(plan or self.plan(), stored=self.stored, repeated=self.repeated)
         # A slot ends a microsecond before the next: there a watermark stands for its whole second.
         slots = any(isinstance(window, Slots | Hops) for window in self.kind.windows)
         more = SECOND - 1 if slots else 0
         for batch, watermark in zip(self.batches, self.watermarks, strict=True):
             tree.batch(batch, None if watermark is None else watermark * SECOND + more)
-        return tree.results
+        return tree
 
     def problem(self) -> str | None:
         """What is wrong with what the product gives back; None if nothing is."""

@@ -5,35 +5,18 @@ from a stale or damaged local file, state that depends on settings of the sessio
 The sink writes each batch exactly once, so a lost or doubled row has no other explanation than the join.
 """
 
-import subprocess
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from harness import programs
 from harness.harm import HARMS, run_files
+from harness.killed import committed, kill_at, planned
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows, start_sink, to_sink
 from oracles.reference import assert_same_rows
 
 WINDOWS, LATENESS = (8, 5, 10), (2, 0, 3)
-
-
-def committed(folder: Path) -> int:
-    """The last batch that is complete."""
-    return newest(folder / "checkpoint" / "commits")
-
-
-def planned(folder: Path) -> int:
-    """The last batch that was begun."""
-    return newest(folder / "checkpoint" / "offsets")
-
-
-def newest(folder: Path) -> int:
-    return max((int(path.name) for path in folder.glob("[0-9]*")), default=-1)
 
 
 def test_a_query_that_is_stopped_goes_on_under_other_settings(spark: SparkSession, tmp_path: Path) -> None:
@@ -75,7 +58,9 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(
         return batch if written and batch > committed(tmp_path) and batch >= 2 else None
 
     for moment in (begun, state_written):
-        kill_at(moment, tmp_path, windows, lateness, how)
+        numbers = (",".join(map(str, windows)), ",".join(map(str, lateness)))
+        arguments = ("harness.application", tmp_path, *numbers, "local[2]", f"how={how}")
+        kill_at(moment, tmp_path / "application.log", *arguments)
         assert committed(tmp_path) < planned(tmp_path), "no batch was in progress"
 
     to_sink(scenario.query(spark, how=how).to_dataframe(), tmp_path)
@@ -83,36 +68,6 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(
     expected = scenario.expected() if how == "inner" else scenario.expected_full()
     assert (how == "full") == any(None in row for row in expected)
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), expected)
-
-
-def kill_at(
-    moment: Callable[[], int | None],
-    folder: Path,
-    windows: Sequence[int],
-    lateness: Sequence[int],
-    how: str,
-) -> None:
-    """Run the program until the moment has come for some batch, and kill it before it has passed."""
-    log = folder / "application.log"
-    numbers = (",".join(map(str, windows)), ",".join(map(str, lateness)))
-    arguments = (folder, *numbers, "local[2]", f"how={how}")
-    for _ in range(3):
-        process = programs.start("harness.application", *arguments, log=log)
-        try:
-            wait_for(moment, process, log)
-        finally:
-            programs.kill(process)
-        if moment() is not None:
-            return
-    raise AssertionError("the moment was over each time before the program was dead")
-
-
-def wait_for(moment: Callable[[], int | None], process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 200
-    while moment() is None:
-        assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
-        assert time.monotonic() < deadline, f"no batch came that far:\n{log.read_text()[-4000:]}"
-        time.sleep(0.003)
 
 
 def test_local_files_of_a_running_query_are_never_needed_and_never_trusted(

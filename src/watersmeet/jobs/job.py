@@ -16,6 +16,7 @@ statistics = { rate = 100, distinct = 5000 }   what is known about it
 on = ["orders.id = payments.order_id"]     or sql = "SELECT ..."
 how = "left"                          or "right", "full", "semi", "anti"; in SQL it says so itself
 memory = "512 MB"                     what rows may take on an executor; the others go to disk
+result_id = true                      results have ids, by which a sink can drop repeats
 
 [[query.predicates]]                  conditions that are Python functions, see `jobs.functions`
 function = "matching.py:similar"
@@ -116,6 +117,7 @@ class Job:
     memory: str | int | None = None
     how: str = "inner"
     set_aside: Endpoint | None = None
+    result_id: bool = False
 
     @property
     def endpoints(self) -> list[Endpoint | None]:
@@ -153,6 +155,7 @@ def _job(root: Table, path: Path) -> Job:
     predicates = predicates_of(query, path.parent)
     memory = _memory(query)
     how = _how(query)
+    result_id = query.flag("result_id")
     conditions = on or query.raw("predicates")
     if sql is not None and predicates:
         query.wrong('"predicates" belong to "on"; a SQL query has no place for them')
@@ -192,6 +195,8 @@ def _job(root: Table, path: Path) -> Job:
         run.wrong('"checkpoint" is missing: with a mailbox the join is deployed')
     if mailbox and aside is not None:
         aside_table.wrong("a join with a mailbox counts rows that are set aside and does not return them")
+    if mailbox and result_id:
+        query.wrong('"result_id" is for joins without a mailbox')
     run.refuse_others()
     root.refuse_others()
     return Job(
@@ -214,6 +219,7 @@ def _job(root: Table, path: Path) -> Job:
         memory=memory,
         how=how,
         set_aside=aside,
+        result_id=result_id,
     )
 
 

@@ -72,7 +72,7 @@ def run_job(job: Job, console: Console, site: str | None = None, plot: Path | No
             run_sites(job, query, _sink(job, console), console, interrupted, site)
             return
         running = write_stream(
-            query.to_dataframe(set_aside=job.set_aside is not None),
+            query.to_dataframe(set_aside=job.set_aside is not None, result_id=job.result_id),
             _sink(job, console) if job.set_aside is None else two_sinks(_sink(job, console), job.set_aside),
             name=job.name,
             checkpoint=job.checkpoint or str(folder / "checkpoint"),

@@ -25,6 +25,8 @@ U64 = _read_only(types.uint64)
 I64 = _read_only(types.int64)
 U64_TABLE = _read_only(types.uint64, 2)
 OUT_I64 = types.int64[::1]
+OUT_U64 = types.uint64[::1]
+OUT_U64_TABLE = types.uint64[:, ::1]
 OUT_I64_TABLE = types.int64[:, ::1]
 
 

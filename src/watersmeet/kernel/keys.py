@@ -73,10 +73,10 @@ def encode_keys(columns: list[pa.Array]) -> Keys:
     (True, True)
     """
     if len(columns) == 1:
-        words = _words(columns[0])
+        words = words_of(columns[0])
         if words is not None:
             return Keys(hash_words(words), None)
-        raw = _raw_bytes(columns[0])
+        raw = raw_bytes(columns[0])
         if raw is not None:
             return Keys(hash_bytes(raw.offsets, raw.data), raw)
     encoded = _side_by_side([_self_delimited(column) for column in columns])
@@ -109,7 +109,7 @@ def _same_bytes(left_offsets: Any, left: Any, right_offsets: Any, right: Any) ->
     return same
 
 
-def _words(column: pa.Array) -> Any:
+def words_of(column: pa.Array) -> Any:
     """The values as 64-bit words, or None for types that need more; nulls read as zero."""
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -124,7 +124,7 @@ def _words(column: pa.Array) -> Any:
         return _filled(column.cast(integer).cast(pa.int64())).view(np.uint64)
     if pa.types.is_decimal128(kind) and kind.precision <= 18:
         # Eighteen digits fit in the low word of the two's complement value.
-        return np.ascontiguousarray(_decimal_words(column)[:, 0])
+        return np.ascontiguousarray(decimal_words(column)[:, 0])
     return None
 
 
@@ -134,7 +134,8 @@ def _filled(column: pa.Array) -> Any:
     return column.to_numpy(zero_copy_only=False)
 
 
-def _decimal_words(column: pa.Array) -> Any:
+def decimal_words(column: pa.Array) -> Any:
+    """Decimals as two words each, the lower one first; nulls read as zero."""
     buffer = column.buffers()[1]
     words = np.frombuffer(buffer, np.uint64)[2 * column.offset :][: 2 * len(column)].reshape(-1, 2)
     if column.null_count:
@@ -142,7 +143,7 @@ def _decimal_words(column: pa.Array) -> Any:
     return words
 
 
-def _raw_bytes(column: pa.Array) -> ByteStrings | None:
+def raw_bytes(column: pa.Array) -> ByteStrings | None:
     """Strings and binaries as they are; the offsets may start anywhere."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
@@ -150,7 +151,7 @@ def _raw_bytes(column: pa.Array) -> ByteStrings | None:
     elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
         width = np.int64
     elif pa.types.is_fixed_size_binary(kind):
-        return _raw_bytes(column.cast(pa.binary()))
+        return raw_bytes(column.cast(pa.binary()))
     else:
         return None
     _, offsets_buffer, data_buffer = column.buffers()
@@ -164,13 +165,13 @@ def _raw_bytes(column: pa.Array) -> ByteStrings | None:
 def _self_delimited(column: pa.Array) -> ByteStrings:
     """Encode each value as: one byte for null or not, then its content, which says where it ends."""
     valid = column.is_valid().to_numpy(zero_copy_only=False).astype(np.uint8)
-    words = _words(column)
+    words = words_of(column)
     if words is not None:
         return ByteStrings(*_encode_fixed(valid, words.reshape(-1, 1)))
     kind = column.type
     if pa.types.is_decimal128(kind):
-        return ByteStrings(*_encode_fixed(valid, _decimal_words(column)))
-    raw = _raw_bytes(column)
+        return ByteStrings(*_encode_fixed(valid, decimal_words(column)))
+    raw = raw_bytes(column)
     if raw is not None:
         return ByteStrings(*_encode_counted(valid, raw.offsets, raw.offsets, raw.data))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import importlib
 
-_COMPILED = ("hashing", "keys", "sorting", "run", "gather", "probe", "counting", "join")
+_COMPILED = (
+    "hashing",
+    "keys",
+    "sorting",
+    "run",
+    "gather",
+    "probe",
+    "counting",
+    "join",
+    "digest",
+    "result_ids",
+)
 
 
 def warm_up() -> None:

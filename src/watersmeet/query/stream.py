@@ -17,6 +17,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SITE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 # The column a join adds to its result: when the last row of a combination came alive.
 RESULT_TIME = "result_time"
+# And, on request, an id that is the same when its batch runs again.
+RESULT_ID = "result_id"
 # What it adds beside it where rows meet in slots: from when to when the slot of a combination is.
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 ADDED = (WINDOW_START, WINDOW_END, RESULT_TIME)

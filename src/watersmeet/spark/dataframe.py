@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 from watersmeet.errors import InvalidQuery, InvalidStream
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
-from watersmeet.query.stream import added_columns
+from watersmeet.query.stream import RESULT_ID, added_columns
 from watersmeet.spark.advice import advise
 from watersmeet.spark.connect import distant_server
 from watersmeet.spark.host.idle import Patience
@@ -46,17 +46,23 @@ if TYPE_CHECKING:
 _WATERMARK = "spark.watermarkDelayMs"
 
 
-def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> DataFrame:
+def join_dataframe(
+    plan: Plan, control: Path, *, set_aside: bool = False, result_id: bool = False
+) -> DataFrame:
     """The DataFrame that computes a plan.
 
     Args:
         plan: The plan.
         control: The folder of end markers and notes, where there can be any.
         set_aside: Whether rows that are set aside come with the results.
+        result_id: Whether every result has an id.
     """
     query = plan.query
     if set_aside:
-        _refuse_taken_name(query)
+        _refuse_taken_name(query, SET_ASIDE, "rows that are set aside come")
+    if result_id:
+        _refuse_taken_name(query, RESULT_ID, "ids of results come")
+        _refuse_ids(plan)
     streaming = _all_streaming_or_none(query.streams)
     spark = query.streams[0].source.sparkSession
     conf = spark.conf
@@ -74,7 +80,7 @@ def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> Dat
         refuse_large_types(conf)
         _refuse_limit(plan)
     sources = prepared_sources(plan, streaming=streaming, set_aside=set_aside)
-    tasks = task_tree(plan, [source.schema for source in sources])
+    tasks = task_tree(plan, [source.schema for source in sources], result_id=result_id)
 
     streams = {stream.name: Patience(stream.lateness_us, stream.idle_s) for stream in query.streams}
 
@@ -102,27 +108,42 @@ def join_dataframe(plan: Plan, control: Path, *, set_aside: bool = False) -> Dat
         return joined(task, packed, schema if operator is plan.root else None)
 
     schema = result_schema(query)
+    if result_id:
+        schema = schema.add(RESULT_ID, StringType())
     if set_aside:
         schema = schema.add(SET_ASIDE, from_arrow_type(STRUCT))
-    return finished(query, output(plan.root), set_aside=set_aside)
+    return finished(query, output(plan.root), set_aside=set_aside, result_id=result_id)
 
 
-def finished(query: JoinQuery, results: DataFrame, *, set_aside: bool = False) -> DataFrame:
+def finished(
+    query: JoinQuery, results: DataFrame, *, set_aside: bool = False, result_id: bool = False
+) -> DataFrame:
     """Results as the user wants them, from one struct per stream: Spark judges what is left to it."""
-    more = [F.col(SET_ASIDE)] if set_aside else []
     for rest in query.afterwards:
         condition = F.expr(rest.text)
-        results = results.filter(condition | more[0].isNotNull() if more else condition)
+        results = results.filter(condition | F.col(SET_ASIDE).isNotNull() if set_aside else condition)
+    more = [RESULT_ID] * result_id + [SET_ASIDE] * set_aside
     return results.select(*result_columns_of(query), *more)
 
 
-def _refuse_taken_name(query: JoinQuery) -> None:
+def _refuse_taken_name(query: JoinQuery, name: str, what: str) -> None:
     taken = query.names if query.outputs is None else [output.name or "" for output in query.outputs]
-    if SET_ASIDE in map(str.lower, taken):
+    if name in map(str.lower, taken):
         raise InvalidQuery(
-            f'the result has a column "{SET_ASIDE}" already',
-            "rows that are set aside come in a column of that name.",
-            "rename that stream or column, or leave set_aside=True out.",
+            f'the result has a column "{name}" already',
+            f"{what} in a column of that name.",
+            f"rename that stream or column, or leave {name}=True out.",
+        )
+
+
+def _refuse_ids(plan: Plan) -> None:
+    """Which results of a join without windows come in a batch depends on what had to leave memory before."""
+    if plan.endless:
+        raise InvalidQuery(
+            "results of a join without windows have no ids",
+            "a batch that runs again may find other results first, and these later.",
+            "leave result_id=True out, and write to a sink that takes every batch once: "
+            "Parquet files, or a Delta table.",
         )
 
 

@@ -129,12 +129,13 @@ def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:
     return tuple(dict.fromkeys([*layout.stored, *layout.key, time, *_required(plan, stream)]))
 
 
-def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]:
+def task_tree(plan: Plan, schemas: Sequence[StructType], *, result_id: bool = False) -> dict[Operator, Task]:
     """The task of every operator.
 
     Args:
         plan: The plan.
         schemas: The schemas of the prepared sources.
+        result_id: Whether every result has an id.
     """
     query = plan.query
     types: dict[Ref, DataType] = {}
@@ -168,6 +169,7 @@ def task_tree(plan: Plan, schemas: Sequence[StructType]) -> dict[Operator, Task]
             or replace(
                 _result_rows(plan, found[operator], inputs),
                 set_aside=any(CONTENT in schema.names for schema in schemas),
+                result_id=result_id,
             ),
             functions=functions_of(query, operator.conditions),
             memory=plan.bounded,

@@ -248,7 +248,7 @@ class Query:
             expected = forecast(self.plan, self.planning.statistics, self.planning.cost_model)
         return explain(self.plan, expected, seen, verbose=verbose, form=form)
 
-    def to_dataframe(self, *, set_aside: bool = False) -> DataFrame:
+    def to_dataframe(self, *, set_aside: bool = False, result_id: bool = False) -> DataFrame:
         """The results as a DataFrame: streaming if the inputs are, plain if they are plain.
 
         The streaming DataFrame takes any sink, trigger and following operator in append mode;
@@ -259,15 +259,20 @@ class Query:
                 null time, and those dated too far ahead. They are rows of the same DataFrame in which all is
                 null but one more column, ``set_aside``: a struct of stream, reason, time and content, the
                 whole row as JSON. It is null for results.
+            result_id: Whether results have one more column, ``result_id``: a text of 32 hexadecimal digits
+                that is the same when a batch runs again, and different for different results of one
+                checkpoint. With it a sink that may see a batch twice can drop what it has already.
 
         Example:
             >>> query = wm.join(orders, payments, on="order_id")
             >>> query.to_dataframe(set_aside=True).columns
             ['orders', 'payments', 'result_time', 'set_aside']
+            >>> len(query.to_dataframe(result_id=True).first()["result_id"])
+            32
         """
         from watersmeet.spark.dataframe import join_dataframe
 
-        return join_dataframe(self.plan, self.control, set_aside=set_aside)
+        return join_dataframe(self.plan, self.control, set_aside=set_aside, result_id=result_id)
 
     def finish(self, running: Any, *streams: str, timeout: str | float | timedelta | None = None) -> None:
         """Say that streams have ended, and wait until all their results are found.

@@ -53,10 +53,18 @@ def write_batch(results: DataFrame, sink: Sink, writer: str, batch: int) -> None
         folder = f"{sink.path.rstrip('/')}/watersmeet_batch={writer}-{batch:012d}"
         write.mode("overwrite").save(folder)
         return
+    write = write.mode("append")
     if sink.format == "delta":
         write = write.option("txnAppId", f"watersmeet {writer}").option("txnVersion", str(batch))
-    write = write.mode("append")
-    write.save(sink.path) if sink.path else write.save()
+        # Delta leaves out a batch that it has already, and asks for no row of it. The join has to run
+        # nevertheless: Spark fails a batch, now and at every start, whose state was not written.
+        results.persist()
+        results.count()
+    try:
+        write.save(sink.path) if sink.path else write.save()
+    finally:
+        if sink.format == "delta":
+            results.unpersist()
 
 
 def two_sinks(sink: Sink, aside: Sink, writer: str = "results") -> Callable[[DataFrame, int], None]:

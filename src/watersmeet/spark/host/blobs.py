@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watersmeet.kernel.digest import digests
 from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.ipc import from_ipc, to_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
@@ -87,9 +88,9 @@ def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tup
         hashes = encode_keys([batch.column(position) for position in spec.key]).hashes
         bucket = (hashes % np.uint64(buckets)).astype(np.int16)
     else:
-        # Without a key any rows can meet: they are spread evenly, or go to wherever others are spread.
+        # Without a key any rows can meet, wherever they are.
         hashes = np.zeros(batch.num_rows, np.uint64)
-        bucket = (np.arange(batch.num_rows) % buckets).astype(np.int16)
+        bucket = _spread(batch, spec, buckets)
     batch = batch.append_column(_HASH, pa.array(hashes))
     if spec.aligned is not None:
         yield from _by_segment(batch, spec, spec.aligned, buckets)
@@ -104,6 +105,17 @@ def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[tup
     for number in range(buckets):
         if bounds[number] < bounds[number + 1]:
             yield number, to_ipc([batch.slice(bounds[number], bounds[number + 1] - bounds[number])])
+
+
+def _spread(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Any:
+    """Buckets for rows that may go to any, by what they hold: not by their order.
+
+    A task that runs again may get its rows in another order, and other buckets may have kept what they got.
+    """
+    if spec.replicated or spec.aligned is not None or buckets == 1:
+        return np.zeros(batch.num_rows, np.int16)
+    columns = [batch.column(position) for position in dict.fromkeys([*range(len(spec.kept)), spec.time])]
+    return (digests(columns, batch.num_rows)[:, 0] % np.uint64(buckets)).astype(np.int16)
 
 
 def _by_segment(

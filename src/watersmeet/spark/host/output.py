@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from watersmeet.kernel.bucket import Metrics
 from watersmeet.kernel.ipc import to_ipc
+from watersmeet.kernel.result_ids import ResultIds
 from watersmeet.kernel.results import Results
-from watersmeet.query.stream import RESULT_TIME, WINDOW_END, WINDOW_START
+from watersmeet.query.stream import RESULT_ID, RESULT_TIME, WINDOW_END, WINDOW_START
 from watersmeet.spark.host.arrivals import ASIDE
 from watersmeet.spark.host.blobs import PackedRows
 from watersmeet.spark.host.metrics import METRICS_COLUMN, metric_names
@@ -36,8 +37,8 @@ _METRICS = pa.list_(pa.int64())
 class Output(Protocol):
     """Builds what a group returns."""
 
-    def results(self, block: Results) -> pa.RecordBatch:
-        """A block of results."""
+    def results(self, block: Results, ids: ResultIds | None = None) -> pa.RecordBatch:
+        """A block of results, and what gives ids to those of this batch, if they have any."""
 
     def heartbeats(self) -> Iterator[pa.RecordBatch]:
         """Signs of life for the next operator, if it depends on this one for them."""
@@ -62,6 +63,20 @@ def output_of(task: Task) -> Output:
     )
 
 
+def result_ids(task: Task, bucket: int, batch: int) -> ResultIds | None:
+    """What gives ids to the results of a bucket's batch; None where results have none.
+
+    Args:
+        task: The join.
+        bucket: The number of the bucket.
+        batch: A number of this batch and no other, the same when it runs again.
+    """
+    rows = task.output
+    if not isinstance(rows, ResultRows) or not rows.result_id:
+        return None
+    return ResultIds([one.name for one in rows.structs], task.buckets[bucket], batch)
+
+
 class UserRows:
     """Results as the user sees them: a struct per stream, the slot in which rows met, and the result time."""
 
@@ -75,16 +90,18 @@ class UserRows:
         self._has_mail = task.kind.sends_messages
         self._slots = rows.slots
         self._has_aside = rows.set_aside
+        self._has_ids = rows.result_id
         self._names = [
             *self._structs,
             *([] if rows.slots is None else [WINDOW_START, WINDOW_END]),
             RESULT_TIME,
+            *[RESULT_ID] * self._has_ids,
             *[SET_ASIDE] * self._has_aside,
             METRICS_COLUMN,
             *[MAIL_COLUMN] * self._has_mail,
         ]
 
-    def results(self, block: Results) -> pa.RecordBatch:
+    def results(self, block: Results, ids: ResultIds | None = None) -> pa.RecordBatch:
         """A block of results."""
         structs = [
             pa.StructArray.from_arrays(
@@ -98,7 +115,8 @@ class UserRows:
             # Rows of a slot are alive to its last instant.
             ends = block.ends + 1
             structs += [pa.array(ends - self._slots.size).cast(_TIME), pa.array(ends).cast(_TIME)]
-        return self._rows(structs, pa.array(block.times).cast(_TIME))
+        times = pa.array(block.times).cast(_TIME)
+        return self._rows(structs, times, ids=ids and ids.of([*structs, times], len(block)))
 
     def heartbeats(self) -> Iterator[pa.RecordBatch]:
         """None: nobody waits for them."""
@@ -137,8 +155,11 @@ class UserRows:
         metrics: Any = None,
         mail: Any = None,
         aside: Any = None,
+        ids: Any = None,
     ) -> pa.RecordBatch:
         columns = [*structs, times]
+        if self._has_ids:
+            columns.append(pa.nulls(len(times), pa.string()) if ids is None else ids)
         if self._has_aside:
             columns.append(pa.nulls(len(times), STRUCT) if aside is None else aside)
         columns.append(pa.nulls(len(times), _METRICS) if metrics is None else metrics)
@@ -159,8 +180,9 @@ class LinkedRows:
         self._metric_names = metric_names(len(task.inputs), len(task.functions))
         self._packed = PackedRows()
 
-    def results(self, block: Results) -> pa.RecordBatch:
+    def results(self, block: Results, ids: ResultIds | None = None) -> pa.RecordBatch:
         """A block of results: the columns the operator above needs, then time and end."""
+        assert ids is None, "only results for the user have ids"
         columns = [
             pa.array(block.closings) if (part, position) == CLOSINGS else block.columns[part][position]
             for part, position in self._above.columns

@@ -22,7 +22,7 @@ from watersmeet.spark.host.arrivals import Arrivals
 from watersmeet.spark.host.ledger import Ledger
 from watersmeet.spark.host.local_runs import LocalRuns, local_folder
 from watersmeet.spark.host.mail_books import MailBooks
-from watersmeet.spark.host.output import output_of
+from watersmeet.spark.host.output import output_of, result_ids
 from watersmeet.spark.host.processor import Stopwatch, Worked, counted_once, function_metrics, worked
 from watersmeet.spark.host.task import Task
 
@@ -43,11 +43,12 @@ def join_group(task: Task, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
     names = count()
     bucket = task.maker(number, lambda: str(next(names)))
     watch = Stopwatch()
+    ids = result_ids(task, number, 0)
     with ExitStack() as at_the_end:
         if task.memory is not None:
             bucket.use_files(at_the_end.enter_context(ScratchFiles()))
         for block in watch.over(_outcome(task, bucket, arrived)):
-            yield output.results(block)  # type: ignore[arg-type] # plain joins send no messages, and no row is late
+            yield output.results(block, ids)  # type: ignore[arg-type] # plain joins send no messages, and no row is late
     values = counted_once(task, number, bucket.take_metrics()) | function_metrics(task)
     yield output.metrics(values | {"buckets": 1, "kernel_us": watch.spent_us})
 

@@ -29,7 +29,7 @@ from watersmeet.spark.host.ledger import keep_ledger, refuse_other_query
 from watersmeet.spark.host.local_runs import local_runs_for
 from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.memory_limit import refuse_large_batch
-from watersmeet.spark.host.output import FRAME_BYTES, output_of
+from watersmeet.spark.host.output import FRAME_BYTES, output_of, result_ids
 from watersmeet.spark.host.set_aside import late_rows
 from watersmeet.spark.host.state import BucketState
 from watersmeet.spark.host.task import InputTask, Task
@@ -187,10 +187,11 @@ class Processor:
         messages: list[Message] = []
         aside: list[pa.RecordBatch] = []
         block_bytes = FRAME_BYTES if task.memory is None else task.memory.block_bytes
+        ids = result_ids(task, number, state.manifest.batches_with_ids)
         results = 0
         for block in gathered(_results(watch.over(outcome), messages, aside), block_bytes):
             results += len(block)
-            yield self._output.results(block)
+            yield self._output.results(block, ids)
         yield from map(self._output.set_aside, aside)
         for message in messages:
             address = state.manifest.mail.number(task.name, task.buckets[number], message)
@@ -198,7 +199,10 @@ class Processor:
         start = time.perf_counter_ns()
         bucket.on_watermark(watermark)
         watch.spent_us += (time.perf_counter_ns() - start) // 1000
-        values = self._close(number, state, bucket)
+        with_ids = ids is not None and results > 0
+        # Counted here and not by Spark, whose number of the batch is not known in every session.
+        state.manifest.batches_with_ids += with_ids
+        values = self._close(number, state, bucket, changed=bucket.changed or with_ids)
         values |= {"buckets": 1, "kernel_us": watch.spent_us}
         values |= {"messages": len(messages), "message_bytes": sum(len(one.body) for one in messages)}
         if task.kind.sends_messages:
@@ -229,7 +233,7 @@ class Processor:
             judge_of(function).before = state.manifest.answers.get(function.text, Answers())
         return state, bucket
 
-    def _close(self, number: int, state: BucketState, bucket: Bucket) -> Metrics:
+    def _close(self, number: int, state: BucketState, bucket: Bucket, *, changed: bool) -> Metrics:
         """Keep what changed, close what is not needed, and say what there is."""
         task = self._task
         self._set_timer(state, bucket)
@@ -237,7 +241,7 @@ class Processor:
         judges = {function.text: judge_of(function) for function in task.functions}
         state.manifest.answers = {text: one.before.plus(one.now) for text, one in judges.items()}
         open_runs = bucket.resident() if task.memory is not None else None
-        if bucket.changed:
+        if changed:
             state.save(bucket, task, number, self._query)
         if open_runs is not None:
             state.close_others(open_runs)

@@ -76,6 +76,7 @@ class Manifest:
         mail: What was read and sent.
         named: How many names were given to runs.
         version: Different after every batch, where the bucket stays in memory.
+        batches_with_ids: How many batches have had results with ids: ids of the next one follow from it.
     """
 
     identity: str
@@ -87,6 +88,7 @@ class Manifest:
     mail: MailBooks = field(default_factory=MailBooks)
     named: int = 0
     version: str = ""
+    batches_with_ids: int = 0
 
 
 class _InMemory(NamedTuple):

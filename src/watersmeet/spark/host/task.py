@@ -116,11 +116,13 @@ class ResultRows:
         structs: The rows of the streams.
         slots: The slots in which rows meet; None where results do not say in which.
         set_aside: Whether rows that were set aside are returned too.
+        result_id: Whether every result has an id.
     """
 
     structs: tuple[ResultStruct, ...]
     slots: Slots | None = None
     set_aside: bool = False
+    result_id: bool = False
 
 
 # Stands for the closings of a block among the places of its columns.

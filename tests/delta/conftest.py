@@ -1,0 +1,27 @@
+"""A session with Delta. Where delta-spark is not installed, these tests are not collected.
+
+`make test-spark SPARK=4.2` installs it, so there a test that cannot run fails.
+"""
+
+import importlib.util
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from harness.delta import delta_settings
+from harness.streaming import build_session
+
+if importlib.util.find_spec("delta") is None:
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """As the session of all tests, with Delta; Spark fetches it when it is first started."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()
+    session = build_session(tmp_path_factory.mktemp("delta"), settings=delta_settings())
+    yield session
+    session.stop()
