@@ -28,7 +28,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak test-kafka test-spark test-s3 lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
+.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ test-kafka: setup ## Run the tests that need a broker of Kafka, which is fetched
 	@$(WITH_JAVA) code=0; PYTHONPATH=tests $(BIN)/python -m harness.kafka_jars || code=$$?; \
 	if [ $$code = 0 ]; then KAFKA_RECORDS=$(RECORDS) $(BIN)/python -m pytest --numprocesses=0 -m kafka tests/kafka $(ARGS); \
 	else [ $$code = 77 ]; fi
+
+kafka: setup ## Start a broker of Kafka on 127.0.0.1:9092, to try things out; Ctrl-C ends it
+	@$(WITH_JAVA) PYTHONPATH=tests $(BIN)/python -m harness.broker
 
 # The server apart from our own packages; both stay in the environment, outside git.
 test-s3: setup ## Run a join with its checkpoint on an S3 server on loopback; fetches it, needs mvn

@@ -1,9 +1,14 @@
-"""A broker of Kafka on loopback: started, killed, started again; and records for it."""
+"""A broker of Kafka on loopback: started, killed, started again; and records for it.
+
+As a program, `make kafka`, it runs one on port 9092 until somebody stops it.
+"""
 
 import base64
 import os
+import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +17,9 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from harness.kafka_jars import broker_jars
+from watersmeet.java import ensure_java
+
 # How long a broker may take to start on a busy machine.
 _PATIENCE_S = 120
 
@@ -19,12 +27,13 @@ _PATIENCE_S = 120
 class Broker:
     """A broker with one node, with its files in a folder of its own."""
 
-    def __init__(self, folder: Path, jars: Sequence[Path]) -> None:
-        """Make its folder and its settings; `start` starts it."""
+    def __init__(self, folder: Path, jars: Sequence[Path], port: int | None = None) -> None:
+        """Make its folder and its settings; `start` starts it, on any free port if none is given."""
         self._folder = folder
         self._classes = os.pathsep.join(map(str, jars))
         self._process: subprocess.Popen[bytes] | None = None
-        port, controller = _free_ports(2)
+        free, controller = _free_ports(2)
+        port = port or free
         self.servers = f"127.0.0.1:{port}"
         self._settings = folder / "server.properties"
         self._settings.write_text(
@@ -38,7 +47,6 @@ class Broker:
                     "controller.listener.names=CONTROLLER",
                     "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
                     f"log.dirs={folder / 'logs'}",
-                    "auto.create.topics.enable=false",
                     "offsets.topic.replication.factor=1",
                     "transaction.state.log.replication.factor=1",
                     "transaction.state.log.min.isr=1",
@@ -171,3 +179,23 @@ def _free_ports(count: int) -> list[int]:
     finally:
         for one in with_ports:
             one.close()
+
+
+def main() -> None:
+    """Run a broker until Ctrl-C."""
+    ensure_java()
+    with tempfile.TemporaryDirectory() as folder:
+        broker = Broker(Path(folder), broker_jars(), port=9092)
+        try:
+            broker.start()
+            print(
+                f"A broker of Kafka runs at {broker.servers}; Ctrl-C ends it, and all its records.",
+                flush=True,
+            )
+            signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        finally:
+            broker.kill()
+
+
+if __name__ == "__main__":
+    main()
