@@ -50,8 +50,8 @@ def _partitions_line(conf: Any, buckets: int) -> list[str]:
     told_partitions.add(partitions)
     return [
         f"{PARTITIONS} is {partitions} for {buckets} buckets. Every partition is a task with a state store "
-        "of its own in every batch, whether it has rows or not: with 200 instead of 2, batches of 3,000 rows "
-        "took 40 times as long. Set it before the first start of a query, for example "
+        "of its own in every batch, whether it has rows or not: 3,000 rows took 42 s of processor time with "
+        "200 of them, and 3 s with 2. Set it before the first start of a query, for example "
         f'spark.conf.set("{PARTITIONS}", "{fitting_partitions(conf, buckets)}"), one for every core; a '
         "checkpoint keeps the number of its first start"
     ]
