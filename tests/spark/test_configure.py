@@ -20,7 +20,7 @@ import watersmeet as wm
 from harness.programs import environment
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark import advice
-from watersmeet.spark.configure import cores_of, is_local
+from watersmeet.spark.master import cores_of, is_local
 from watersmeet.spark.settings import (
     DAEMON,
     DRIVER_JAVA,
@@ -113,10 +113,9 @@ def test_a_session_that_runs_already_takes_it_without_a_complaint(spark: SparkSe
 
 
 def test_cores_of_a_master() -> None:
-    asked = ("local", "local[4]", "local[4,2]")
-    assert [cores_of({"spark.master": one}) for one in asked] == [1, 4, 4]
-    instances = {"spark.executor.instances": "3", "spark.executor.cores": "4"}
-    assert cores_of({"spark.master": "yarn"} | instances) == 12
+    assert [cores_of(one, {}.get) for one in ("local", "local[4]", "local[4,2]")] == [1, 4, 4]
+    assert cores_of("yarn", {"spark.executor.instances": "3", "spark.executor.cores": "4"}.get) == 12
+    assert cores_of("spark://host:7077", {"spark.cores.max": "6"}.get) == 6
     assert not is_local("local-cluster[2,1,1024]")
 
 
@@ -179,4 +178,4 @@ def test_the_first_error_asks_for_all_that_is_needed(other: SparkSession) -> Non
     for line in caught.value.hint.split("in this session ")[1].rstrip(".").split(" and "):
         exec(line, {"spark": other})  # noqa: S102
     wm.join(rates(other, "a"), rates(other, "b"), on="value").to_dataframe()
-    assert other.conf.get(PARTITIONS) == "8"
+    assert other.conf.get(PARTITIONS) == "2"

@@ -10,17 +10,16 @@ What can still be set depends on what runs already:
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from watersmeet.spark.master import cores_of, is_local
 from watersmeet.spark.settings import (
     DRIVER_JAVA,
     FILE_MANAGER,
     can_be_changed_later,
     recommended_settings,
-    usable_cores,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 Builder = TypeVar("Builder", bound="SparkSession.Builder")
 
-_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,.*)?\])?")
 _WORKERS_PYTHON = "PYSPARK_PYTHON"
 
 
@@ -49,7 +47,7 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
         >>> spark = builder.getOrCreate()
     """
     given = {**_started_with(), **_on_builder(builder)}
-    settings = recommended_settings(cores or cores_of(given))
+    settings = recommended_settings(cores or cores_of(_master(given), given.get))
     if not is_local(_master(given)):
         # Chosen for checkpoints on a local disk, which several machines do not share.
         del settings[FILE_MANAGER]
@@ -64,23 +62,6 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
         # Spark reads it when it starts; by itself it takes the first python3 on the PATH.
         os.environ.setdefault(_WORKERS_PYTHON, sys.executable)
     return builder
-
-
-def is_local(master: str) -> bool:
-    """Whether Spark runs all in one process of this machine."""
-    return _LOCAL.fullmatch(master) is not None
-
-
-def cores_of(given: Mapping[str, str]) -> int:
-    """How many cores the settings of a session give it."""
-    local = _LOCAL.fullmatch(_master(given))
-    if local is not None:
-        return 1 if local[1] is None else usable_cores() if local[1] == "*" else int(local[1])
-    if "spark.cores.max" in given:
-        return int(given["spark.cores.max"])
-    if "spark.executor.instances" in given:
-        return int(given["spark.executor.instances"]) * int(given.get("spark.executor.cores", "1"))
-    return usable_cores()
 
 
 def _on_builder(builder: SparkSession.Builder) -> dict[str, str]:

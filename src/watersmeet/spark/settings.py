@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from watersmeet.errors import InvalidSettings
+from watersmeet.spark.master import cores_of, usable_cores
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -91,6 +91,16 @@ def too_many_partitions(partitions: int, buckets: int) -> bool:
     return partitions >= _MANY_PARTITIONS and 0 < buckets * _PARTITIONS_PER_BUCKET <= partitions
 
 
+def fitting_partitions(conf: Any, buckets: int) -> int:
+    """How many partitions suit a join: one per core, as far as there are buckets for them."""
+
+    def setting(name: str) -> str | None:
+        found = conf.get(name, "")
+        return str(found) if found else None
+
+    return min(buckets, cores_of(setting("spark.master") or "local[*]", setting))
+
+
 def refuse_unsafe_settings(conf: Any, buckets: int) -> None:
     """Stop before a query starts that would lose results or cannot keep its state.
 
@@ -113,7 +123,7 @@ def refuse_unsafe_settings(conf: Any, buckets: int) -> None:
         partitions = conf.get(PARTITIONS, "200")
         if too_many_partitions(int(partitions), buckets):
             detail += f", and {PARTITIONS} is {partitions}: each would be a store of its own"
-            hint += f' and spark.conf.set("{PARTITIONS}", "{buckets}")'
+            hint += f' and spark.conf.set("{PARTITIONS}", "{fitting_partitions(conf, buckets)}")'
         raise InvalidSettings(
             "the configured state store cannot hold the join's state",
             f"{detail}.",
@@ -133,10 +143,3 @@ def refuse_large_types(conf: Any) -> None:
             "the join returns texts of the usual kind, which Spark then refuses.",
             f'spark.conf.set("{_LARGE_TYPES}", "false") before the results are computed.',
         )
-
-
-def usable_cores() -> int:
-    """Those of this machine that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

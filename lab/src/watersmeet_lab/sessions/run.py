@@ -24,7 +24,7 @@ _EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
 
 # What a way to build a session leaves out, or has instead.
 LACKS = {"everything": (), "no daemon": (DAEMON,), "minimal": (DAEMON, DRIVER_JAVA, _EXECUTOR_JAVA)}
-ONLY = {"store and 8 partitions": "8", "store alone": "200"}
+ONLY = {"as the error asks": str(_CORES), "store alone": "200"}
 
 
 def settings_of(way: str) -> dict[str, str]:

@@ -8,13 +8,12 @@ both                1/2 the work: of every bucket that is at work, the packed ro
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import replace
 from typing import Any
 
 from watersmeet.errors import InvalidSettings
 from watersmeet.plan.progressive import Bounded
+from watersmeet.spark.master import cores_of, is_local
 
 # How many times the packed rows of a bucket are in memory while they are worked on.
 _COPIES = 6
@@ -25,13 +24,10 @@ _SPREAD = 1.3
 def on_executors(bounded: Bounded, conf: Any) -> Bounded:
     """The same with what the session says about executors; locally there is one."""
     master = conf.get("spark.master", "local[*]")
-    local = re.fullmatch(r"local(?:\[([0-9]+|\*)(?:,.*)?\])?", master)
-    if local is None:
+    if not is_local(master):
         executors = int(conf.get("spark.executor.instances", "1"))
         return replace(bounded, executors=executors, tasks=int(conf.get("spark.executor.cores", "1")))
-    asked = local[1]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return replace(bounded, executors=1, tasks=1 if asked is None else cores if asked == "*" else int(asked))
+    return replace(bounded, executors=1, tasks=cores_of(master, lambda _: None))
 
 
 def refuse_large_batch(bounded: Bounded, packed: int) -> None:

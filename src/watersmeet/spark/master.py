@@ -1,0 +1,41 @@
+"""What the master of a session says: whether all runs in one process here, and how many cores it has."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,.*)?\])?")
+
+# A setting by its name, or None.
+Settings = Callable[[str], str | None]
+
+
+def is_local(master: str) -> bool:
+    """Whether Spark runs all in one process of this machine."""
+    return _LOCAL.fullmatch(master) is not None
+
+
+def cores_of(master: str, setting: Settings) -> int:
+    """How many cores a session has; of a cluster that does not say it, as many as this machine.
+
+    >>> cores_of("local[4]", {}.get), cores_of("spark://10.0.0.1:7077", {"spark.cores.max": "12"}.get)
+    (4, 12)
+    """
+    local = _LOCAL.fullmatch(master)
+    if local is not None:
+        return 1 if local[1] is None else usable_cores() if local[1] == "*" else int(local[1])
+    most, executors = setting("spark.cores.max"), setting("spark.executor.instances")
+    if most is not None:
+        return int(most)
+    if executors is not None:
+        return int(executors) * int(setting("spark.executor.cores") or 1)
+    return usable_cores()
+
+
+def usable_cores() -> int:
+    """Those of this machine that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
