@@ -8,8 +8,6 @@ import doctest
 import importlib
 import io
 import pkgutil
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +16,20 @@ from pyspark.sql import SparkSession
 
 import watersmeet
 import watersmeet as wm
+from harness.pages import ROOT, blocks, run_page
 
-ROOT = Path(__file__).parents[1]
-PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if path.exists()]
-BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(page: Path) -> Iterator[tuple[str, str, int]]:
-    """Language, text and line of each fenced block."""
-    text = page.read_text()
-    for match in BLOCK.finditer(text):
-        yield match[1], match[2], text.count("\n", 0, match.start()) + 2
+# Pages that need more than Spark are run beside the tests of what they need.
+ELSEWHERE = {"delta.md"}
+PAGES = [
+    path
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if path.exists() and path.name not in ELSEWHERE
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_print_what_stands_below_them(spark: SparkSession, page: Path) -> None:
-    """Python blocks run one after the other; a text block after one is what it prints."""
-    namespace: dict[str, Any] = {"spark": spark, "__name__": "__main__"}
-    printed: str | None = None
-    for language, text, line in blocks(page):
-        if language == "python":
-            # Lines keep their numbers, so that a traceback points into the page.
-            code = compile("\n" * (line - 1) + text, str(page), "exec")
-            with contextlib.redirect_stdout(io.StringIO()) as output:
-                exec(code, namespace)  # noqa: S102
-            printed = output.getvalue()
-        elif language == "text" and printed is not None:
-            assert printed.rstrip() == text.rstrip(), f"{page.name}, line {line}"
-            printed = None
-        else:
-            printed = None
+    run_page(spark, page)
 
 
 def test_there_are_examples_to_run() -> None:
