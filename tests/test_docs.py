@@ -16,13 +16,15 @@ from pyspark.sql import SparkSession
 
 import watersmeet
 import watersmeet as wm
-from harness.pages import KAFKA_PAGE, ROOT, blocks, run_page
+from harness.pages import DELTA_PAGE, KAFKA_PAGE, ROOT, blocks, run_page
 
 PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if path.exists()]
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page != KAFKA_PAGE], ids=lambda page: str(page.relative_to(ROOT))
+    "page",
+    [page for page in PAGES if page not in (KAFKA_PAGE, DELTA_PAGE)],
+    ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_the_examples_of_a_page_print_what_stands_below_them(spark: SparkSession, page: Path) -> None:
     run_page(page, {"spark": spark, "__name__": "__main__"})

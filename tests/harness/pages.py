@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-# Its examples need a broker: tests/kafka runs them.
-KAFKA_PAGE = ROOT / "docs" / "kafka.md"
+# Pages whose examples need more than Spark: tests/kafka and tests/delta run them.
+KAFKA_PAGE, DELTA_PAGE = ROOT / "docs" / "kafka.md", ROOT / "docs" / "delta.md"
 _BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from watersmeet.errors import CheckpointMismatch
 from watersmeet.kernel.bucket import Metrics
-from watersmeet.plan.identity import difference
+from watersmeet.plan.identity import FORMAT_VERSION, difference, other_format
 from watersmeet.spark.host.pack import COUNTED
 from watersmeet.spark.host.state import MANIFEST
 from watersmeet.spark.host.task import Task
@@ -92,7 +92,20 @@ def keep_ledger(
 
 def refuse_other_query(task: Task, stored: str) -> None:
     """Stop before state of one query is read by another."""
-    if stored != task.identity and (reason := difference(stored, task.identity)):
+    if stored == task.identity:
+        return
+    reason = difference(stored, task.identity)
+    number = other_format(stored)
+    if number is not None:
+        raise CheckpointMismatch(
+            f"the checkpoint was written by {'an earlier' if number < FORMAT_VERSION else 'a later'} version",
+            f"{reason}.",
+            "go on with the version that wrote it until the streams can be stopped, then start with a new "
+            "checkpoint location, and let its sources begin one window earlier."
+            if number < FORMAT_VERSION
+            else "install the version of watersmeet that wrote it, or a later one.",
+        )
+    if reason:
         raise CheckpointMismatch(
             "the checkpoint was written by a different query",
             f"{reason}.",
