@@ -60,7 +60,7 @@ def test_a_checkpoint_on_s3(spark: SparkSession, tmp_path: Path) -> None:
         "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
         "spark.hadoop.fs.s3a.access.key": "anybody",
         "spark.hadoop.fs.s3a.secret.key": "anything",
-        # Otherwise files are uploaded by Netty, whose version in Spark takes "100 Continue" for the answer.
+        # Without it uploads of the state to this server failed with "Status Code: 100".
         "spark.hadoop.fs.s3a.optimized.copy.from.local.enabled": "false",
         # What wm.configure leaves alone on a cluster; here the test has to take it back.
         "spark.sql.streaming.checkpointFileManagerClass": (

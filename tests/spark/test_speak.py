@@ -15,6 +15,7 @@ import pytest
 from harness.totals import TotalsMaker
 from watersmeet.kernel.bucket import Metrics
 from watersmeet.kernel.numbers import text_numbers
+from watersmeet.spark import listener
 from watersmeet.spark.host.metrics import BatchMetrics, HotKey, StreamMetrics
 from watersmeet.spark.host.processor import tell_hot_key
 from watersmeet.spark.host.task import InputTask, ResultRows, Task
@@ -165,3 +166,14 @@ def test_a_progress_that_cannot_be_read_harms_nothing(caplog: pytest.LogCaptureF
     for progress in (None, 7, SimpleNamespace(observedMetrics={"watersmeet 1: a": {}}, batchId=1)):
         heard(progress)
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(("told", "lines"), [({200}, 0), ({400}, 1)])
+def test_partitions_that_the_session_was_warned_of_are_not_told_again(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, told: set[int], lines: int
+) -> None:
+    monkeypatch.setattr(listener, "metrics", lambda progress: [batch({}, {})])
+    monkeypatch.setattr(listener, "told_partitions", told)
+    states = [SimpleNamespace(numShufflePartitions=200)]
+    heard(SimpleNamespace(runId=f"told {told}", name="q", id="1", stateOperators=states, sources=[]))
+    assert caplog.text.count("200 shuffle partitions for 8 buckets") == lines
