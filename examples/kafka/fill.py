@@ -1,4 +1,4 @@
-"""Fills the three topics of this example: orders, payments and shipments of two hours, as JSON.
+"""Fills the three topics of this example: orders, payments and shipments of seven hours, as JSON.
 
     python examples/kafka/fill.py 127.0.0.1:9092 --records 1500000
 
@@ -15,8 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 TOPICS = ("orders", "payments", "shipments")
 START = np.datetime64("2026-05-01T00:00:00", "ms")
-# All orders come within that time, however many they are.
-SPAN_MS = 5_000_000
+ORDER_EVERY_MS = 50
 # How long after its order a record may be dated, and how much later than that it comes, in milliseconds.
 AFTER_MS = {"orders": 1, "payments": 12 * 60_000, "shipments": 25 * 60_000}
 OUT_OF_ORDER_MS = 20_000
@@ -30,7 +29,7 @@ def records(topic: str, count: int) -> Iterator[tuple[str, str | None]]:
     """Key and value of each record of a topic, in the order they come."""
     rng = np.random.default_rng([TOPICS.index(topic), count])
     order = np.arange(count) if topic == "orders" else np.sort(rng.integers(0, count, count))
-    time = order * SPAN_MS // count + rng.integers(0, AFTER_MS[topic], count)
+    time = order * ORDER_EVERY_MS + rng.integers(0, AFTER_MS[topic], count)
     comes = time + rng.integers(0, OUT_OF_ORDER_MS, count) + LATE_MS * (rng.integers(0, 1000, count) < LATE)
     fate = rng.integers(0, 1000, count)
     number = rng.integers(0, 10_000, count)

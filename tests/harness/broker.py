@@ -189,10 +189,13 @@ def main() -> None:
         try:
             broker.start()
             print(
-                f"A broker of Kafka runs at {broker.servers}; Ctrl-C ends it, and all its records.",
+                f"A broker of Kafka runs at {broker.servers}; Ctrl-C ends it and its records.",
                 flush=True,
             )
-            signal.sigwait({signal.SIGINT, signal.SIGTERM})
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            signal.pause()
+        except KeyboardInterrupt:
+            pass
         finally:
             broker.kill()
 

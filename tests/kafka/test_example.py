@@ -61,9 +61,9 @@ TABLES = """
 ROWS = "SELECT id, amount, method, carrier, ts FROM"
 UNUSABLE = 'SELECT topic, partition, "offset", problem FROM judged WHERE problem IS NOT NULL'
 TOLD = """SELECT topic, partition, "offset", reason FROM aside WHERE reason <> 'late'"""
-# Of late rows, those that are not far behind what their partition had sent before.
+# Late rows, and those of them that are not far behind what their partition had sent before.
 LATE = """
-    SELECT topic, count(*), count(*) FILTER (newest - ts < INTERVAL 30 SECOND)
+    SELECT topic, count(*), count(*) FILTER (newest - ts < INTERVAL 10 MINUTE)
     FROM (SELECT *, max(ts) OVER (PARTITION BY topic, partition ORDER BY "offset") AS newest FROM usable)
     JOIN aside USING (topic, partition, "offset") WHERE reason = 'late' GROUP BY topic
 """
