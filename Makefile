@@ -18,6 +18,9 @@ ARGS ?=
 # How many records the example of test-kafka has, as in: make test-kafka RECORDS=1500000
 RECORDS ?=
 
+# Extra arguments for the tests of Delta in test-spark.
+DELTA_ARGS ?=
+
 # The folder with the data sets of real.
 DATA ?=
 
@@ -40,7 +43,8 @@ setup: java $(WARM) ## Make .venv, install everything, compile the kernels (the 
 java: ## Find Java 17 or newer; as root on Debian or Ubuntu, install it if there is none
 	@python="$$(sh scripts/python.sh)" && "$$python" -I src/watersmeet/java.py --install >/dev/null
 
-# The newest version of Spark that Delta runs on is 4.2.
+# The newest version of Spark that Delta runs on is 4.2. Its tests have a session of their own, with jars that
+# Spark takes in only when it starts.
 DELTA := delta-spark>=4.4,<4.5
 
 # The source distribution has no lab.
@@ -83,7 +87,8 @@ test-s3: setup ## Run a join with its checkpoint on an S3 server on loopback; fe
 
 ifneq ($(SPARK),)
 test-spark: setup ## Run the tests that need Spark with another version: make test-spark SPARK=4.2
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark tests/delta $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark $(ARGS)
+	$(if $(filter 4.2,$(SPARK)),@$(WITH_JAVA) $(BIN)/python -m pytest tests/delta $(DELTA_ARGS))
 else
 test-spark:
 	@echo 'Say which version of Spark: make test-spark SPARK=4.2' >&2

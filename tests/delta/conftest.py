@@ -1,6 +1,6 @@
 """A session with Delta. Where delta-spark is not installed, these tests are not collected.
 
-`make test-spark SPARK=4.2` installs it, so there a test that cannot run fails.
+`make test-spark SPARK=4.2` installs it and runs them by themselves: there it is a failure if none is found.
 """
 
 import importlib.util
@@ -18,10 +18,7 @@ if importlib.util.find_spec("delta") is None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """As the session of all tests, with Delta; Spark fetches it when it is first started."""
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        active.stop()
+    """As the session of all tests, with Delta, which Spark fetches: no other may have been there before."""
     session = build_session(tmp_path_factory.mktemp("delta"), settings=delta_settings())
     yield session
     session.stop()
