@@ -3,8 +3,8 @@
 `make test-spark SPARK=4.2` installs it and runs them by themselves: there it is a failure if none is found.
 """
 
-import importlib.util
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,7 +12,10 @@ from pyspark.sql import SparkSession
 from harness.delta import delta_settings
 from harness.streaming import build_session
 
-if importlib.util.find_spec("delta") is None:
+try:
+    # Not by importing it: this folder is a package "delta" as well.
+    version("delta-spark")
+except PackageNotFoundError:
     collect_ignore_glob = ["test_*.py"]
 
 

@@ -200,7 +200,7 @@ class Processor:
         bucket.on_watermark(watermark)
         watch.spent_us += (time.perf_counter_ns() - start) // 1000
         with_ids = ids is not None and results > 0
-        # Counted here and not by Spark, whose number of the batch is not known in every session.
+        # Counted in our own state, which a batch that runs again finds as it was.
         state.manifest.batches_with_ids += with_ids
         values = self._close(number, state, bucket, changed=bucket.changed or with_ids)
         values |= {"buckets": 1, "kernel_us": watch.spent_us}
