@@ -130,8 +130,8 @@ def connector_missing() -> ConnectorMissing:
     return ConnectorMissing(
         "Spark runs without its connector to Kafka",
         "it is in the packages\n  " + "\n  ".join(kafka_packages()),
-        'start the session with them: wm.configure(SparkSession.builder).config("spark.jars", wm.kafka_jars()), '
-        "which fetches them once; or give these files to spark-submit --jars.",
+        'start the session with them: wm.configure(SparkSession.builder).config("spark.jars", '
+        "wm.kafka_jars()), which fetches them once; or give these files to spark-submit --jars.",
     )
 
 
