@@ -55,9 +55,8 @@ def fill(servers: str, total: int) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     for made in admin.create_topics([NewTopic(topic, PARTITIONS, 1) for topic in TOPICS]).values():
         made.result(60)
-    producer = Producer(
-        {"bootstrap.servers": servers, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
-    )
+    # Without the last, records that are sent again may come after later ones, or twice.
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 50, "enable.idempotence": True})
     for topic in TOPICS:
         for key, value in records(topic, total // len(TOPICS)):
             while True:
