@@ -3,7 +3,7 @@
     python -m harness.delivery <folder> <sink> <master or remote> [<setting>=<value> ...]
 
 A file "hold" in the folder has the number of a batch: when that is written, and before Spark knows it, the
-program says so with a file "written" and waits to be killed.
+program says so with a file "written" and waits to be killed. A sink "kafka <servers> <topic>" is a topic.
 """
 
 import sys
@@ -38,7 +38,8 @@ def deliver(spark: SparkSession, folder: Path, sink: str) -> None:
     if sink in ("parquet", "delta"):
         writer = writer.format(sink).option("path", out)
     else:
-        writer = writer.foreachBatch(held(folder, WRITERS[sink](out)))
+        write = to_topic(*sink.split()[1:]) if sink.startswith("kafka ") else WRITERS[sink](out)
+        writer = writer.foreachBatch(held(folder, write))
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
     query.stop()
@@ -70,6 +71,17 @@ def once_per_batch(kind: str) -> Callable[[str], WriteBatch]:
 def appended(out: str) -> WriteBatch:
     """As to a sink that knows nothing of batches, such as a topic or a queue."""
     return lambda batch, _: batch.write.mode("append").parquet(out)
+
+
+def to_topic(servers: str, topic: str) -> WriteBatch:
+    """As records of Kafka, whose keys are the ids of results."""
+
+    def write(batch: DataFrame, _: int) -> None:
+        values = "struct(s0.value AS s0, s1.value AS s1, s2.value AS s2, unix_micros(result_time) AS time)"
+        records = batch.selectExpr("result_id AS key", f"to_json({values}) AS value")
+        records.write.format("kafka").options(**{"kafka.bootstrap.servers": servers, "topic": topic}).save()
+
+    return write
 
 
 def merged(out: str) -> WriteBatch:

@@ -47,3 +47,13 @@ def wait_for(moment: Moment, process: subprocess.Popen[bytes], log: Path) -> Non
         assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
         assert time.monotonic() < deadline, f"no batch came that far:\n{log.read_text()[-4000:]}"
         time.sleep(0.003)
+
+
+def kill_when_written(folder: Path, batch: int, module: str, *arguments: object) -> None:
+    """Kill a program that has written a batch and not committed it."""
+    (folder / "hold").write_text(str(batch))
+    written = folder / "written"
+    kill_at(lambda: written.exists() or None, folder / "log", module, *arguments)
+    assert committed(folder) < planned(folder) == batch
+    written.unlink()
+    (folder / "hold").unlink()

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import watersmeet as wm
 from harness import programs
-from harness.killed import committed, kill_at, planned
+from harness.killed import committed, kill_when_written
 from harness.scenario import Scenario
 from harness.streaming import result_values, to_memory
 from oracles.reference import assert_same_rows
@@ -99,13 +99,3 @@ def test_a_sink_killed_between_writing_and_committing(spark: SparkSession, tmp_p
     assert (repeats > 0) == (sink != "folder")
     results = found.dropDuplicates([IDS]).select("s0", "s1", "s2", "result_time")
     assert_same_rows(result_values(results), scenario.expected())
-
-
-def kill_when_written(folder: Path, batch: int, module: str, *arguments: object) -> None:
-    """Kill a program that has written a batch and not committed it."""
-    (folder / "hold").write_text(str(batch))
-    written = folder / "written"
-    kill_at(lambda: written.exists() or None, folder / "log", module, *arguments)
-    assert committed(folder) < planned(folder) == batch
-    written.unlink()
-    (folder / "hold").unlink()
