@@ -74,6 +74,11 @@ def join(*streams: Any, on: Any = "id", how: str = "inner", select: Any = None) 
             "put the stream last",
         ),
         (
+            lambda: join(A, B, on=["a.id = b.id", "a.v = (SELECT max(b.v) FROM b)"]),
+            "a condition holds a SELECT",
+            "one more stream",
+        ),
+        (
             lambda: join(A, optional(B), on=["a.id = b.id", "1 = 0"]),
             '"1 = 0" names no stream',
             "leave it out",

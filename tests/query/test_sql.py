@@ -121,8 +121,9 @@ def test_using_is_a_condition_and_its_column_is_that_of_the_left_stream() -> Non
         ("a JOIN b USING k", "cannot read what follows USING", "USING (id)"),
         ("a JOIN b USING ()", "cannot read what follows USING", "USING (id)"),
         ("a JOIN b USING (k j)", "cannot read what follows USING", "USING (id)"),
-        ("a JOIN b USING (k) ON a.v = b.j", "USING stands after JOIN, in place of ON", "USING (id)"),
-        ("a USING (k), b", "USING stands after JOIN, in place of ON", "USING (id)"),
+        ("a JOIN b USING (k) ON a.v = b.j", "USING stands once after JOIN, in place of ON", "USING (id)"),
+        ("a JOIN b USING (k) USING (j)", "USING stands once after JOIN, in place of ON", "USING (id)"),
+        ("a USING (k), b", "USING stands once after JOIN, in place of ON", "USING (id)"),
     ],
 )
 def test_using_that_cannot_be_read(text: str, fact: str, hint: str) -> None:
@@ -131,6 +132,26 @@ def test_using_that_cannot_be_read(text: str, fact: str, hint: str) -> None:
     assert caught.value.fact == fact
     assert hint in caught.value.hint
     assert "^" in caught.value.detail
+
+
+def test_using_leaves_words_alone_that_are_no_columns() -> None:
+    streams = [
+        Stream(name, (Column("ts", "timestamp"), Column("date", "date"), Column("day", "int")), "ts")
+        for name in "ab"
+    ]
+    text = (
+        "SELECT CAST(a.ts AS date) AS d, day FROM a JOIN b USING (date, day) "
+        "WHERE b.ts <= a.ts + INTERVAL 1 DAY AND date > DATE '2026-01-01'"
+    )
+    query = without_using(read_sql(text), streams)
+    assert [item.text for item in query.items] == ["CAST(a.ts AS date)", "a.day"]
+    assert query.texts[2:] == ("b.ts <= a.ts + INTERVAL 1 DAY AND a.date > DATE '2026-01-01'",)
+
+
+def test_given_names_may_be_words_of_sql() -> None:
+    items = "a.x AS end, a.y AS limit, CASE WHEN a.x > 1 THEN 1 END AS case"
+    query = read_sql(f"SELECT {items} FROM a, b WHERE a.x = 1")  # noqa: S608
+    assert [item.name for item in query.items] == ["end", "limit", "case"]
 
 
 def test_joins_written_as_joins() -> None:
@@ -168,7 +189,11 @@ def test_joins_written_as_joins() -> None:
             "EXISTS",
         ),
         ("SELECT * FROM a WHERE (NOT EXISTS (SELECT 1 FROM c))", "EXISTS stands inside", "EXISTS"),
-        ("SELECT * FROM a WHERE EXISTS (SELECT max(c.x) FROM c)", "EXISTS with max(c.x) is", "EXISTS"),
+        ("SELECT * FROM a WHERE EXISTS (SELECT max(c.x) FROM c)", "EXISTS selects max(c.x)", "EXISTS"),
+        ("SELECT * FROM a WHERE EXISTS (SELECT every(c.x) FROM c)", "EXISTS selects every(c.x)", "EXISTS"),
+        ("SELECT * FROM a WHERE NOT EXISTS (SELECT 1 FROM c WHERE a.x = c.x", "the condition ends", "x"),
+        ("SELECT * FROM a WHERE a.x > 1 AND EXISTS (SELECT 1 FROM c) AND", "the condition ends", "AND"),
+        ("SELECT * FROM a WHERE EXISTS (SELECT 1 FROM c;)", "EXISTS holds a semicolon", "EXISTS"),
         ("SELECT * FROM a LEFT JOIN b LEFT JOIN c ON 1 ON 2", "two ON stand behind one stream", "2"),
         ("SELECT * FROM a [RANGE 5 PARSECS], b", 'unknown unit "PARSECS"', "[RANGE"),
         ("SELECT * FROM a [ROWS many], b", 'cannot count "many" rows', "[ROWS"),

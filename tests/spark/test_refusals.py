@@ -158,6 +158,18 @@ def test_keys_are_judged_by_their_types_not_by_the_names_in_them(spark: SparkSes
     assert wm.join(stream("a", df), stream("b", df), on="k").to_dataframe().count() == 1
 
 
+def test_a_key_that_has_a_value_where_its_stream_is_missing(spark: SparkSession) -> None:
+    """It would be computed before the join, from rows that are not there."""
+    df = spark.sql("SELECT 1 AS k, TIMESTAMP'2026-01-01 00:00:00' AS ts")
+    on = ["a.k = b.k", "coalesce(b.k, 0) = c.k"]
+    with pytest.raises(InvalidQuery) as caught:
+        wm.join(stream("a", df), wm.optional(stream("b", df)), wm.optional(stream("c", df)), on=on)
+    assert caught.value.fact == '"coalesce(b.k, 0) = c.k" cannot decide which rows have partners'
+    assert (
+        len(wm.join(stream("a", df), stream("b", df), wm.optional(stream("c", df)), on=on).query.names) == 3
+    )
+
+
 def changed(scenario: Scenario, spark: SparkSession, change: str) -> DataFrame:
     """The scenario's query with something changed that its state depends on."""
     frames = [feed.stream(spark) for feed in scenario.feeds]

@@ -81,6 +81,8 @@ KINDS = [
     "SELECT a.n FROM a WHERE (a.v = 2 OR a.n < 5) AND NOT EXISTS (SELECT 1 FROM b WHERE a.k = b.k)",
     "SELECT a.n, b.n AS m FROM a JOIN b ON a.k = b.k WHERE exists(array(a.v), x -> x > b.v)",
     "SELECT a.n, b.n AS m FROM a LEFT JOIN b ON a.k = b.k AND 1 = 2",
+    "SELECT a.n, b.n AS m FROM a RIGHT JOIN b ON a.k = b.k AND 1 = 2",
+    "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON b.v <=> c.v AND c.k = a.k",
     "SELECT a.n, b.n AS m, c.n AS l FROM a JOIN b ON a.k = b.k LEFT JOIN c ON a.v = c.v AND b.ts < a.ts "
     "AND c.ts >= a.ts",
     "SELECT a.n, b.n AS m, c.n AS l FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON a.v = c.v "

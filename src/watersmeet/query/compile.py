@@ -108,7 +108,8 @@ def compile_tree(
             return call("not", call("<=>", read(node.this), read(node.expression)))
         operator = OPERATORS.get(type(node))
         if operator is None:
-            raise NotCompiled(f"{node.key.upper()}")
+            # A function that sqlglot does not know is called by its name.
+            raise NotCompiled((node.name if isinstance(node, exp.Anonymous) else node.key).upper())
         made = call(operator, *[read(part) for part in (node.this, node.args.get("expression")) if part])
         if not fixed_zone and _by_calendar(made):
             raise NotCompiled("arithmetic with days in a time zone whose clocks change")

@@ -15,6 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from sqlglot import exp
+
 from watersmeet.errors import InvalidPredicate, InvalidQuery
 from watersmeet.query.attribute import (
     Attribute,
@@ -213,6 +215,12 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
             continue
         found.guards = len(found.afterwards)
         for conjunct in read_conjuncts(text):
+            if conjunct.tree.find(exp.Select) is not None:
+                raise InvalidQuery(
+                    "a condition holds a SELECT",
+                    f'"{conjunct.text}".',
+                    "join that table as one more stream, or in SQL write WHERE [NOT] EXISTS (SELECT 1 FROM ...).",
+                )
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
             of_results = given.of_results and found.kind != INNER
@@ -224,9 +232,11 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
                 owner = owner_of(streams, found.kind, linked, given.owner, conjunct.text)
             if len(linked) == 1:
                 _add_filter(found, linked.pop(), conjunct, types, owner)
-            elif (owner is None or owner in linked) and (
-                pair := _equality(found, conjunct, types)
-            ) is not None:
+            elif (
+                (owner is None or owner in linked)
+                and (pair := _equality(found, conjunct, types)) is not None
+                and _can_be_key(pair, streams, owner)
+            ):
                 left, right, kind = pair
                 _note_equality(equal, pair, streams, owner)
                 taken_for = f"({left.as_type(kind).text}) = ({right.as_type(kind).text})"
@@ -279,6 +289,18 @@ def _add_of_results(
         found.filters.append(Filter(named.pop(), conjunct.text))
         return True
     return False
+
+
+def _can_be_key(pair: tuple[Side, Side, str], streams: Sequence[Stream], owner: int | None) -> bool:
+    """Whether both sides can be computed before the join.
+
+    An expression over an optional stream may have a value where the stream is missing, ``coalesce(b.v, 0)``,
+    and then there is no row of it to compute it from.
+    """
+    others = [side for side in pair[:2] if side.stream != owner]
+    return owner is None or all(
+        side.member.column is not None or not streams[side.stream].optional for side in others
+    )
 
 
 def _note_equality(

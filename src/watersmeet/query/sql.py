@@ -144,7 +144,7 @@ def read_sql(text: str) -> SqlJoin:
         conditions += [SqlCondition(one, 1) for one in inside.texts]
         streams += [replace(one, how=exists.how, inside_exists=True) for one in inside.streams]
         cross = cross or inside.cross
-    if not texts and exists is None and any(token.token_type == TokenType.WHERE for token in tokens):
+    if not texts and exists is None and any(one.token_type == TokenType.WHERE for _, one in keywords(tokens)):
         raise wrong(text, tokens[-1], "WHERE is followed by nothing", "write a condition, or leave it out.")
     conditions += [SqlCondition(one) for one in texts]
     return SqlJoin(text, items, tuple(streams), tuple(conditions), cross, tuple(using))
@@ -201,22 +201,23 @@ def _inside(text: str, exists: Token, query: SqlJoin) -> SqlJoin:
             "leave out LEFT, RIGHT, FULL, SEMI, ANTI and USING there.",
         )
     for item in query.items:
-        if _aggregates(item.text):
+        if _calls(item.text):
             raise wrong(
                 text,
                 exists,
-                f"EXISTS with {item.text} is always true",
-                "an aggregate has one row even of nothing: write SELECT 1 there.",
+                f"EXISTS selects {item.text}",
+                "it asks whether there are rows, and an aggregate has one even of nothing: write SELECT 1.",
             )
     return query
 
 
-def _aggregates(item: str) -> bool:
+def _calls(item: str) -> bool:
+    """Whether a function is called, which may be an aggregate."""
     try:
         parsed = sqlglot.parse_one(f"SELECT {item}", dialect="spark")
     except SqlglotError:
         return False
-    return parsed.find(exp.AggFunc) is not None
+    return parsed.find(exp.Func) is not None
 
 
 def _refuse_other_joins(text: str, streams: Sequence[SqlStream]) -> None:
@@ -285,8 +286,8 @@ def _sources(
         for number, part in enumerate(split(relation, (TokenType.JOIN,))):
             joined, *on = split(part, (TokenType.ON,))
             source, *shared = split(joined, (TokenType.USING,))
-            if shared and (on or first == len(streams)):
-                raise wrong(text, joined[0], "USING stands after JOIN, in place of ON", _USING_HINT)
+            if shared and (on or len(shared) > 1 or first == len(streams)):
+                raise wrong(text, joined[0], "USING stands once after JOIN, in place of ON", _USING_HINT)
             if len(on) > 1:
                 raise wrong(
                     text,

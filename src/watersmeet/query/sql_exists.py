@@ -37,6 +37,10 @@ def without_exists(text: str, where: Sequence[Token]) -> tuple[list[str], Exists
     if first not in outside:
         raise wrong(text, where[first], "EXISTS stands inside parentheses, or inside CASE", _HINT)
     last = _closing(where, first + 1)
+    if last is None or where[-1].token_type == TokenType.AND:
+        raise wrong(text, where[-1], "the condition ends too early", _HINT)
+    if any(token.token_type == TokenType.SEMICOLON for token in where[first:last]):
+        raise wrong(text, where[first], "EXISTS holds a semicolon", "leave it out.")
     negated = first > 0 and where[first - 1].token_type == TokenType.NOT
     begin = first - negated
     around = [where[begin - 1]] * (begin > 0) + list(where[last + 1 : last + 2])
@@ -56,11 +60,11 @@ def without_exists(text: str, where: Sequence[Token]) -> tuple[list[str], Exists
     return [text_of(text, one) for one in rest if one], exists
 
 
-def _closing(tokens: Sequence[Token], opening: int) -> int:
-    """Where the parenthesis ends that begins at a place."""
+def _closing(tokens: Sequence[Token], opening: int) -> int | None:
+    """Where the parenthesis ends that begins at a place; None if it does not."""
     depth = 0
     for position in range(opening, len(tokens)):
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[position].token_type, 0)
         if depth == 0:
             return position
-    return len(tokens)
+    return None

@@ -28,7 +28,9 @@ def sql_kind(query: SqlJoin, streams: Sequence[Stream]) -> tuple[list[Stream], s
         raise _not_alone(query, alone[0])
     if alone:
         how = alone[0].how
-        return list(streams), how, [_decides(one) for one in query.conditions]
+        # Of a right join the first stream is the optional one.
+        owner = 0 if how == "right" else None
+        return list(streams), how, [_decides(one, owner) for one in query.conditions]
     marked = [replace(s, optional=how == "left") for s, how in zip(streams, hows, strict=True)]
     if "left" not in hows:
         return marked, "inner", [one.text for one in query.conditions]
@@ -48,9 +50,11 @@ def _not_alone(query: SqlJoin, stream: SqlStream) -> InvalidQuery:
     )
 
 
-def _decides(condition: SqlCondition) -> OnCondition:
+def _decides(condition: SqlCondition, owner: int | None) -> OnCondition:
     """Behind ON a condition decides about partners, in WHERE about results."""
-    return OnCondition(condition.text, of_results=condition.stream is None)
+    if condition.stream is None:
+        return OnCondition(condition.text, of_results=True)
+    return OnCondition(condition.text, owner)
 
 
 def _of_outer(condition: SqlCondition, streams: Sequence[Stream]) -> OnCondition:

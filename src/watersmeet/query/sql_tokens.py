@@ -35,18 +35,19 @@ def split(tokens: Sequence[Token], at: tuple[TokenType, ...]) -> list[list[Token
 def keywords(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
     """The words outside parentheses that stand for themselves, and where.
 
-    None of them is a column (``a.left``), a function (``left(a.s, 1)``), or part of ``IS DISTINCT FROM``.
+    None of them is a column (``a.left``), a name that is given (``AS limit``), a function (``left(a.s, 1)``),
+    or part of ``IS DISTINCT FROM``.
     """
     kinds = [token.token_type for token in tokens]
     for position, (token, depth) in enumerate(depths(tokens)):
         before, after = kinds[max(0, position - 3) : position], kinds[position + 1 : position + 2]
-        column = before[-1:] == [TokenType.DOT]
+        name = before[-1:] in ([TokenType.DOT], [TokenType.ALIAS])
         function = token.token_type in _FUNCTIONS and after == [TokenType.L_PAREN]
         operator = TokenType.IS in before and (
             (token.token_type == TokenType.DISTINCT and before[-1] in (TokenType.IS, TokenType.NOT))
             or (token.token_type == TokenType.FROM and before[-1] == TokenType.DISTINCT)
         )
-        if depth == 0 and not (column or function or operator):
+        if depth == 0 and not (name or function or operator):
             yield position, token
 
 

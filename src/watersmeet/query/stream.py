@@ -149,11 +149,6 @@ class Stream:
         return None if self.idle is None else self.idle.total_seconds()
 
     @property
-    def max_future_us(self) -> int | None:
-        """The guard against times ahead of the clock in microseconds."""
-        return None if self.max_future is None else to_us(self.max_future)
-
-    @property
     def column_names(self) -> tuple[str, ...]:
         """The names a query may mention."""
         return tuple(column.name for column in self.columns)

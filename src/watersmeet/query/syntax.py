@@ -166,8 +166,8 @@ def depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
     depth = 0
     before = None
     for token in tokens:
-        # After a dot it is the name of a column.
-        named = before is not None and before.token_type == TokenType.DOT
+        # After a dot it is the name of a column, after AS a name that is given.
+        named = before is not None and before.token_type in (TokenType.DOT, TokenType.ALIAS)
         before = token
         if token.token_type in _OPENING and not named:
             depth += 1

@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import sqlglot
-from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Member
 from watersmeet.query.sql import SqlCondition, SqlJoin, SqlUsing
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import point_at
+
+# Makes a statement of an item or a condition.
+_BEFORE = "SELECT "
 
 
 def without_using(query: SqlJoin, streams: Sequence[Stream]) -> SqlJoin:
@@ -91,13 +95,19 @@ def _own_name(text: str, merged: Mapping[str, str]) -> str | None:
 
 
 def _qualified(text: str, merged: Mapping[str, str]) -> str:
-    """The text with a stream before every name of a merged column that stands alone."""
+    """The text with a stream before every name of a merged column that stands alone.
+
+    Only what is read as a column: in ``CAST(a.ts AS date)`` and ``INTERVAL 1 DAY`` the same words are not.
+    """
     if not merged:
         return text
-    tokens = sqlglot.tokenize(text, dialect="spark")
-    kinds = [TokenType.BREAK, *(token.token_type for token in tokens), TokenType.BREAK]
-    for token, before, after in reversed(list(zip(tokens, kinds, kinds[2:], strict=False))):
-        alone = before != TokenType.DOT and after not in (TokenType.DOT, TokenType.L_PAREN)
-        if alone and token.token_type != TokenType.STRING and token.text.lower() in merged:
-            text = text[: token.start] + merged[token.text.lower()] + text[token.end + 1 :]
+    try:
+        tree = sqlglot.parse_one(f"{_BEFORE}{text}", dialect="spark")
+    except SqlglotError:
+        # Whoever reads it next says what is wrong with it.
+        return text
+    alone = [one.this for one in tree.find_all(exp.Column) if not one.table and one.name.lower() in merged]
+    for name in sorted(alone, key=lambda one: one.meta["start"], reverse=True):
+        start, end = (name.meta[which] - len(_BEFORE) for which in ("start", "end"))
+        text = text[:start] + merged[name.name.lower()] + text[end + 1 :]
     return text
