@@ -219,7 +219,7 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
                 raise InvalidQuery(
                     "a condition holds a SELECT",
                     f'"{conjunct.text}".',
-                    "join that table as one more stream; in SQL, WHERE [NOT] EXISTS (SELECT 1 ...) may stand.",
+                    "join that table as one more stream; in SQL, WHERE [NOT] EXISTS (SELECT ...) may stand.",
                 )
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
