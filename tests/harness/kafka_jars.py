@@ -35,7 +35,7 @@ def main() -> int:
         broker_jars()
         session_jars()
     except JarsMissing as error:
-        print(f"make test-kafka is skipped: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"make test-kafka is skipped: {str(error).splitlines()[0]}", file=sys.stderr)
         return 1 if os.environ.get("CI") == "true" else SKIPPED
     return 0
 

@@ -6,6 +6,7 @@ of those was never published, as with the connector to Kafka. Here exactly what 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -75,18 +76,20 @@ def _fetch(jars: Sequence[Jar], folder: Path) -> None:
     ensure_java()
     java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
     what = ["-ivy", description, "-cache", folder / "cache"]
-    run = subprocess.run(
-        [*map(str, [java, "-jar", _ivy(), *what, "-retrieve", folder / "[artifact]-[revision].[ext]"])],
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    absent = [jar.coordinate for jar in jars if not (folder / jar.file).exists()]
-    if run.returncode or absent:
+    said = ""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        run = subprocess.run(
+            [*map(str, [java, "-jar", _ivy(), *what, "-retrieve", folder / "[artifact]-[revision].[ext]"])],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        said = run.stdout
+    if absent := [jar.coordinate for jar in jars if not (folder / jar.file).exists()]:
         raise JarsMissing(
             "jars cannot be fetched from Maven Central",
-            f"missing are {', '.join(absent) or 'none'}; the last Ivy said was:\n  {_last_line(run.stdout)}",
+            f"missing are {', '.join(absent)}; the last that Ivy said was: {_last_line(said)}",
             f"fetch them where there is a network and put them into {folder.parent}, "
             "or name files of your own in the setting spark.jars.",
         )
