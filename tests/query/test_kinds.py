@@ -75,7 +75,7 @@ def join(*streams: Any, on: Any = "id", how: str = "inner", select: Any = None) 
         ),
         (
             lambda: join(A, B, on=["a.id = b.id", "a.v = (SELECT max(b.v) FROM b)"]),
-            "a condition holds a SELECT",
+            "a condition holds a SELECT ... FROM",
             "one more stream",
         ),
         (

@@ -215,9 +215,9 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
             continue
         found.guards = len(found.afterwards)
         for conjunct in read_conjuncts(text):
-            if conjunct.tree.find(exp.Select) is not None:
+            if conjunct.tree.find(exp.From) is not None:
                 raise InvalidQuery(
-                    "a condition holds a SELECT",
+                    "a condition holds a SELECT ... FROM",
                     f'"{conjunct.text}".',
                     "join that table as one more stream; in SQL, WHERE [NOT] EXISTS (SELECT ...) may stand.",
                 )
