@@ -106,7 +106,7 @@ format: $(INSTALLED) ## Format the code and apply the safe lint fixes
 types: $(INSTALLED) ## Check the types
 	$(BIN)/mypy
 
-check: lint types test soak test-kafka ## What the continuous integration checks, less test-spark SPARK=4.2
+check: lint types test soak ## All that the continuous integration checks
 
 bench-keyed: setup ## Run the keyed benchmark
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.keyed $(ARGS)
