@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from harness.programs import environment, kill
+from harness.programs import environment, kill, launch
 
 HOME = Path(pyspark.__file__).parent
 _START_SECONDS = 90
@@ -94,16 +94,8 @@ def connect_server(folder: Path, *settings: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _process(log: Path, program: str, *arguments: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [str(HOME / "bin" / "spark-class"), program, *arguments],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            env=_environment(**variables),
-            cwd=log.parent,
-            start_new_session=True,
-        )
+    command = [str(HOME / "bin" / "spark-class"), program, *arguments]
+    process = launch(command, log, _environment(**variables))
     try:
         yield process
     finally:

@@ -22,8 +22,9 @@ from watersmeet.kernel.bucket import END_OF_TIME
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan
 from watersmeet.query import Column, JoinQuery, Stream
+from watersmeet.query.condition import OnCondition
 from watersmeet.query.join import join_query
-from watersmeet.query.predicate import ColumnsOnly, OnCondition
+from watersmeet.query.predicate import ColumnsOnly
 
 KINDS = ("inner", "outer", "full", "semi", "anti")
 # Rows per stream, so that loops over every combination stay fast.

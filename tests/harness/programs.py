@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,19 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def start(module: str, *arguments: Any, log: Path, **variables: str) -> subprocess.Popen[bytes]:
-    """Start a module of the tests in a process group of its own."""
+    """Start a module of the tests."""
+    return launch([sys.executable, "-m", module, *map(str, arguments)], log, environment(**variables))
+
+
+def launch(command: Sequence[str], log: Path, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a command in a process group of its own; what it says goes into a file."""
     with log.open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", module, *map(str, arguments)],
+            list(command),
             stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
-            env=environment(**variables),
+            env=dict(variables),
             cwd=log.parent,
             start_new_session=True,
         )

@@ -17,9 +17,10 @@ from watersmeet.plan.identity import difference, identity
 from watersmeet.plan.layout import layouts
 from watersmeet.query import Column, JoinQuery, RowWindow, Stream
 from watersmeet.query.common_window import session
+from watersmeet.query.condition import OnCondition
 from watersmeet.query.join import join_query
 from watersmeet.query.kind import optional
-from watersmeet.query.predicate import ColumnsOnly, OnCondition
+from watersmeet.query.predicate import ColumnsOnly
 from watersmeet.query.window import UNBOUNDED
 
 COLUMNS = tuple(

@@ -24,7 +24,7 @@ from watersmeet.plan.forecast import (
     PathForecast,
 )
 from watersmeet.plan.plan import operators
-from watersmeet.query.predicate import Condition
+from watersmeet.query.condition import Condition
 from watersmeet.stats import ABSENT, Figure, Statistics
 
 

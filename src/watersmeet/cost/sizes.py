@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from watersmeet.cost.agreement import Agreement
 from watersmeet.query import JoinQuery
-from watersmeet.query.predicate import Condition
+from watersmeet.query.condition import Condition
 from watersmeet.stats import ABSENT, Figure, Statistics
 
 # What one probe, or one row looked at, takes: by this the cost of functions is compared with that of probing.

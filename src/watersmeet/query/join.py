@@ -10,6 +10,7 @@ from watersmeet.errors import InvalidQuery, choices
 from watersmeet.query.attribute import Attribute
 from watersmeet.query.bands import Bound, Distances, distances
 from watersmeet.query.common_window import common_window, refuse_missing_key
+from watersmeet.query.condition import Afterwards, Condition, Filter, OnCondition
 from watersmeet.query.expression import fields
 from watersmeet.query.function import Function
 from watersmeet.query.kind import (
@@ -23,15 +24,7 @@ from watersmeet.query.kind import (
     refuse_endless_wait,
 )
 from watersmeet.query.memory import refuse_unfit_memory
-from watersmeet.query.predicate import (
-    Afterwards,
-    Condition,
-    Filter,
-    OnCondition,
-    Predicates,
-    Types,
-    sort_predicates,
-)
+from watersmeet.query.predicate import Predicates, Types, sort_predicates
 from watersmeet.query.selection import (
     Output,
     Selection,

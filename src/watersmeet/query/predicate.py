@@ -17,7 +17,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from watersmeet.errors import InvalidPredicate, InvalidQuery
+from watersmeet.errors import InvalidQuery
 from watersmeet.query.attribute import (
     Attribute,
     Classes,
@@ -28,17 +28,17 @@ from watersmeet.query.attribute import (
 )
 from watersmeet.query.bands import Bound, bounds_of
 from watersmeet.query.compile import compile_tree
+from watersmeet.query.condition import Afterwards, Condition, Filter, OnCondition
 from watersmeet.query.expression import (
     DIVISIONS,
     Expression,
-    Field,
-    FunctionCall,
     NotCompiled,
     conjuncts,
     fields,
     may_fail,
 )
 from watersmeet.query.function import Function
+from watersmeet.query.function_condition import function_condition, refuse_alike
 from watersmeet.query.key_types import widest_number
 from watersmeet.query.kind import ANTI, FULL, INNER, SEMI, owner_of, preserved
 from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
@@ -93,59 +93,6 @@ class ColumnsOnly:
         return readings[:0]
 
 
-@dataclass(frozen=True, slots=True)
-class OnCondition:
-    """A condition as it was written.
-
-    Attributes:
-        condition: The condition.
-        owner: The optional stream behind whose ON it stands; None where it says so itself.
-        of_results: Whether results have to fulfil it: it does not decide about partners.
-        inner: Whether it stands behind the ON of a stream that is not optional.
-    """
-
-    condition: str | Function
-    owner: int | None = None
-    of_results: bool = False
-    inner: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A condition on one stream, left to Spark."""
-
-    stream: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition the kernel evaluates.
-
-    `owner` is the optional stream whose partners it decides about; None for one that results must fulfil.
-    """
-
-    text: str
-    expression: Expression
-    streams: frozenset[int]
-    bounds: tuple[Bound, ...] = ()
-    owner: int | None = None
-
-    @property
-    def function(self) -> Function | None:
-        """The Python function that judges it; None if the kernel does it itself."""
-        return self.expression.function if isinstance(self.expression, FunctionCall) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Afterwards:
-    """A condition Spark evaluates on the results, and why the kernel does not; empty where it must not."""
-
-    text: str
-    columns: tuple[tuple[int, str], ...]
-    reason: str
-
-
 @dataclass(slots=True)
 class Predicates:
     """The conditions of a join, sorted by use."""
@@ -189,7 +136,7 @@ def sort_predicates(
     to it as it was written, or refused where Spark would see it too late.
     """
     given = [one if isinstance(one, OnCondition) else OnCondition(one) for one in conditions]
-    _refuse_alike([one.condition for one in given if isinstance(one.condition, Function)])
+    refuse_alike([one.condition for one in given if isinstance(one.condition, Function)])
     texts = [one.condition for one in given if isinstance(one.condition, str)]
     divided = [division(text) for text in texts]
     found = _sorted(Predicates(streams, kind), given, types)
@@ -209,18 +156,13 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
     for given in conditions:
         text = given.condition
         if isinstance(text, Function):
-            condition = _function_condition(streams, text)
+            condition = function_condition(streams, text)
             owner = owner_of(streams, found.kind, condition.streams, given.owner, text.text)
             found.conditions.append(replace(condition, owner=owner))
             continue
         found.guards = len(found.afterwards)
         for conjunct in read_conjuncts(text):
-            if conjunct.tree.find(exp.From) is not None:
-                raise InvalidQuery(
-                    "a condition holds a SELECT ... FROM",
-                    f'"{conjunct.text}".',
-                    "join that table as one more stream; in SQL, WHERE [NOT] EXISTS (SELECT ...) may stand.",
-                )
+            _refuse_tables(conjunct)
             columns = tuple(dict.fromkeys(mentioned(conjunct.tree, streams, conjunct.text)))
             linked = {stream for stream, _ in columns}
             of_results = given.of_results and found.kind != INNER
@@ -257,6 +199,15 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
                 owner = stream if streams[stream].optional else None
                 _add_filter(found, stream, conjunct, types, owner)
     return found
+
+
+def _refuse_tables(conjunct: Conjunct) -> None:
+    if conjunct.tree.find(exp.From) is not None:
+        raise InvalidQuery(
+            "a condition holds a SELECT ... FROM",
+            f'"{conjunct.text}".',
+            "join that table as one more stream; in SQL, WHERE [NOT] EXISTS (SELECT ...) may stand.",
+        )
 
 
 def _add_of_results(
@@ -326,47 +277,6 @@ def _refuse_afterwards(found: Predicates) -> None:
             "write it in another way, compute it as a column before the join, "
             "or filter the DataFrame that comes back.",
         )
-
-
-def _function_condition(streams: Sequence[Stream], function: Function) -> Condition:
-    """A function's condition, with its columns found."""
-    arguments = []
-    for text in function.columns:
-        tree = read_tree(text)
-        if tree is None or not is_column(tree):
-            raise _no_column(function, text)
-        found = mentioned(tree, streams, text)
-        if len(found) != 1:
-            raise _no_column(function, text)
-        ((stream, column),) = found
-        arguments.append(Field(stream, column, streams[stream].column(column).type))
-    linked = frozenset(argument.stream for argument in arguments)
-    if len(linked) < 2:
-        raise InvalidPredicate(
-            f"predicate {function.text} is no condition between streams",
-            "it is given columns of one stream." if linked else "it is given no columns.",
-            "filter a single stream before the join.",
-        )
-    return Condition(function.text, FunctionCall(function, tuple(arguments)), linked)
-
-
-def _no_column(function: Function, text: str) -> InvalidPredicate:
-    return InvalidPredicate(
-        f'"{text}" is not a column',
-        f"predicate {function.text} is given it.",
-        'write "stream.column", with backticks around odd names, and compute other values before the join.',
-    )
-
-
-def _refuse_alike(functions: Sequence[Function]) -> None:
-    """Statistics and metrics know functions by their text."""
-    for number, function in enumerate(functions):
-        if any(other.text == function.text for other in functions[:number]):
-            raise InvalidPredicate(
-                f"two predicates are called {function.text}",
-                "they could not be told apart in plans and metrics.",
-                'give one of them another name: wm.predicate(..., name="...").',
-            )
 
 
 def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types, owner: int | None) -> None:

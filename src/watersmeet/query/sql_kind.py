@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from watersmeet.errors import InvalidQuery
-from watersmeet.query.predicate import OnCondition
+from watersmeet.query.condition import OnCondition
 from watersmeet.query.sql import SqlCondition, SqlJoin, SqlStream
 from watersmeet.query.stream import Stream
 from watersmeet.query.syntax import point_at

@@ -12,10 +12,10 @@ from watersmeet.plan.measured import Measured, MeasuredDeployment, MeasuredInput
 from watersmeet.plan.plan import Operator, Plan, ProbePath, Source, operators
 from watersmeet.plan.sites.columns import ready_conditions
 from watersmeet.query import JoinQuery
+from watersmeet.query.condition import Condition
 from watersmeet.query.duration import describe_duration
 from watersmeet.query.kind import ANTI, FULL, INNER, OUTER, SEMI
 from watersmeet.query.number_band import number_band
-from watersmeet.query.predicate import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from watersmeet.plan.layout import Ref, result_columns, value_ref
 from watersmeet.plan.plan import Source
 from watersmeet.plan.sites.step import JoinStep, column_name
 from watersmeet.query import JoinQuery
+from watersmeet.query.condition import Condition
 from watersmeet.query.expression import fields
 from watersmeet.query.number_band import number_band
-from watersmeet.query.predicate import Condition
 
 
 def named(ref: Ref) -> str:
