@@ -31,7 +31,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
+.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-shapes bench-latency bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -85,9 +85,12 @@ test-s3: setup ## Run a join with its checkpoint on an S3 server on loopback; fe
 	@$(WITH_JAVA) WATERSMEET_S3_SERVER="$(CURDIR)/$(VENV)/s3-server" WATERSMEET_S3_JARS="$(CURDIR)/$(VENV)/s3-jars" \
 		$(BIN)/python -m pytest -n0 tests/s3 $(ARGS)
 
+# Left out is what starts no Spark: kernels that are compared with oracles.
+WITHOUT_SPARK := $(addprefix --ignore=tests/spark/test_,kinds.py result_ids.py slices.py trees.py)
+
 ifneq ($(SPARK),)
 test-spark: setup ## Run the tests that need Spark with another version: make test-spark SPARK=4.2
-	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark $(ARGS)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark $(WITHOUT_SPARK) $(ARGS)
 	$(if $(filter 4.2,$(SPARK)),@$(WITH_JAVA) $(BIN)/python -m pytest tests/delta $(DELTA_ARGS))
 else
 test-spark:
@@ -106,10 +109,17 @@ format: $(INSTALLED) ## Format the code and apply the safe lint fixes
 types: $(INSTALLED) ## Check the types
 	$(BIN)/mypy
 
-check: lint types test soak ## All that the continuous integration checks
+check: lint types test soak test-kafka ## What the continuous integration checks, less test-spark SPARK=4.2
 
 bench-keyed: setup ## Run the keyed benchmark
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.keyed $(ARGS)
+
+# The shape that reads topics starts the broker of the tests.
+bench-shapes: setup ## Run ordinary shapes of joins against chained Spark joins
+	@$(WITH_JAVA) PYTHONPATH=tests $(BIN)/python -m watersmeet_lab.shapes $(ARGS)
+
+bench-latency: setup ## Measure how long batches of live streams take
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.latency $(ARGS)
 
 bench-outer: setup ## Run the benchmark of outer joins: against the inner join, and chained Spark joins
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.outer $(ARGS)

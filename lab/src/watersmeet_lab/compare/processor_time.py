@@ -13,6 +13,7 @@ _TIMES = slice(11, 15)
 
 
 class _Process(NamedTuple):
+    program: str
     parent: int
     ticks: int
 
@@ -23,6 +24,11 @@ def tree_seconds(root: int | None = None) -> float:
     Of processes that have ended, those count that their parent has waited for, as Java and Spark's Python
     daemon do.
     """
+    return sum(seconds_by_program(root).values())
+
+
+def seconds_by_program(root: int | None = None) -> dict[str, float]:
+    """The same, for "java" and "python" apart; other programs, which start these, count as Python."""
     processes = _processes()
     family = {os.getpid() if root is None else root}
     grown = True
@@ -30,7 +36,10 @@ def tree_seconds(root: int | None = None) -> float:
         children = {number for number, one in processes.items() if one.parent in family}
         grown = not children <= family
         family |= children
-    return sum(processes[number].ticks for number in family & processes.keys()) / os.sysconf("SC_CLK_TCK")
+    ticks = {"java": 0, "python": 0}
+    for number in family & processes.keys():
+        ticks["java" if processes[number].program == "java" else "python"] += processes[number].ticks
+    return {program: count / os.sysconf("SC_CLK_TCK") for program, count in ticks.items()}
 
 
 def _processes() -> dict[int, _Process]:
@@ -43,6 +52,8 @@ def _processes() -> dict[int, _Process]:
         except (FileNotFoundError, ProcessLookupError):
             continue  # It has just ended.
         # The name stands in brackets and may hold anything.
-        fields = text[text.rindex(")") + 1 :].split()
-        found[int(folder.name)] = _Process(int(fields[_PARENT]), sum(map(int, fields[_TIMES])))
+        name, end = text.index("(") + 1, text.rindex(")")
+        fields = text[end + 1 :].split()
+        ticks = sum(map(int, fields[_TIMES]))
+        found[int(folder.name)] = _Process(text[name:end], int(fields[_PARENT]), ticks)
     return found

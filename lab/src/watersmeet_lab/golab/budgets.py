@@ -130,11 +130,12 @@ def _peak(f: Figures[str], name: str) -> int:
 
 def _peaks(f: Figures[str], name: str) -> dict[int, int]:
     """Where the rate is highest, by the price of a visit."""
+    comparisons = dict(zip(places(name), f["comparisons"][name], strict=True))
 
     def time(average: int, price: int) -> float:
-        return f["comparisons"][name][places(name).index(average)] + price * _visits(average)
+        return comparisons[average] + price * _visits(average)
 
-    return {price: min(places(name), key=lambda average: time(average, price)) for price in PRICES}
+    return {price: min(comparisons, key=lambda average: time(average, price)) for price in PRICES}
 
 
 def _turns(peaks: Mapping[int, int]) -> str:
