@@ -1,10 +1,12 @@
 """Delta tables as sources, as a sink, and merged into by `result_id`; the writers are killed in the middle.
 
-Would catch: a table that has a batch twice or not at all after a kill, a source that does not repeat itself.
+Would catch: a table that has a batch twice, in part or not at all after a kill, a source that does not repeat
+itself.
 """
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -70,7 +72,9 @@ def test_a_table_that_was_written_and_not_committed(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.slow
-def test_the_delta_sink_of_spark_killed_in_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_delta_sink_of_spark_killed_when_a_batch_is_in_the_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     scenario = Scenario(tmp_path)
     scenario.feed(4)
     arguments = ("harness.delivery", tmp_path, "delta", "local[2]", *SETTINGS)
@@ -84,6 +88,37 @@ def test_the_delta_sink_of_spark_killed_in_a_batch(spark: SparkSession, tmp_path
     kill_at(in_the_table, tmp_path / "log", *arguments)
     programs.run(*arguments, log=tmp_path / "log")
     assert_exactly_once(spark, tmp_path, scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sink", ["delta", "delta batches", "merge"])
+def test_a_table_killed_when_it_has_files_that_its_log_does_not_name(
+    spark: SparkSession, tmp_path: Path, sink: str
+) -> None:
+    """Rows of a batch lie in the folder of the table, and the table does not know them."""
+    scenario = Scenario(tmp_path)
+    scenario.feed(4)
+    arguments = ("harness.delivery", tmp_path, sink, "local[2]", *SETTINGS)
+    table = tmp_path / "out"
+
+    def in_a_later_batch() -> list[Path] | None:
+        return nameless_files(table) or None if committed(tmp_path) >= 0 else None
+
+    kill_at(in_a_later_batch, tmp_path / "log", *arguments)
+    left = nameless_files(table)
+    assert committed(tmp_path) < planned(tmp_path)
+    programs.run(*arguments, log=tmp_path / "log")
+    assert set(left) <= set(nameless_files(table)), "what a killed batch has left is never named"
+    assert_exactly_once(spark, tmp_path, scenario)
+
+
+def nameless_files(table: Path) -> list[Path]:
+    """Complete files with rows in the folder of a table that no entry of its log names."""
+    # First the files: an entry that comes in between names them.
+    files = [file for file in table.glob("*.parquet") if file.read_bytes().endswith(b"PAR1")]
+    named = "".join(entry.read_text() for entry in (table / "_delta_log").glob("*.json"))
+    # Files without rows are never named.
+    return [file for file in files if file.name not in named and pq.read_metadata(file).num_rows]
 
 
 def assert_exactly_once(spark: SparkSession, folder: Path, scenario: Scenario) -> None:

@@ -121,6 +121,16 @@ class Broker:
             assert time.monotonic() < until
             time.sleep(0.2)
 
+    def size(self, topic: str) -> int:
+        """How many records a topic has got so far."""
+        consumer = self._consumer()
+        try:
+            partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+            parts = [TopicPartition(topic, partition) for partition in partitions]
+            return sum(consumer.get_watermark_offsets(part, timeout=30)[1] for part in parts)
+        finally:
+            consumer.close()
+
     def read(self, topic: str) -> list[tuple[str | None, str | None]]:
         """Key and value of all records of a topic."""
         found = self.read_all(topic)
@@ -128,9 +138,7 @@ class Broker:
 
     def read_all(self, topic: str) -> dict[str, list[Any]]:
         """All records of a topic by column: partition, offset, key and value; without gaps."""
-        consumer = Consumer(
-            {"bootstrap.servers": self.servers, "group.id": "tests", "enable.auto.commit": False}
-        )
+        consumer = self._consumer()
         found: dict[str, list[Any]] = {name: [] for name in ("partition", "offset", "key", "value")}
         try:
             for partition in consumer.list_topics(topic, timeout=30).topics[topic].partitions:
@@ -149,6 +157,9 @@ class Broker:
             return found
         finally:
             consumer.close()
+
+    def _consumer(self) -> Consumer:
+        return Consumer({"bootstrap.servers": self.servers, "group.id": "tests", "enable.auto.commit": False})
 
     def _admin(self) -> AdminClient:
         """To be kept until it has answered: what it was asked ends with it."""

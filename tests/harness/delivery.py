@@ -3,7 +3,11 @@
     python -m harness.delivery <folder> <sink> <master or remote> [<setting>=<value> ...]
 
 A file "hold" in the folder has the number of a batch: when that is written, and before Spark knows it, the
-program says so with a file "written" and waits to be killed. A sink "kafka <servers> <topic>" is a topic.
+program says so with a file "written" and waits to be killed. A file "slow" has a condition: results that meet
+it take their time one by one, so that others of their batch are written before them.
+
+Spark itself writes the sinks "parquet", "delta" and "kafka <servers> <topic>"; the others are written in
+`foreachBatch`, "batches to kafka <servers> <topic>" among them.
 """
 
 import sys
@@ -31,18 +35,29 @@ def main() -> None:
 
 def deliver(spark: SparkSession, folder: Path, sink: str) -> None:
     """Write all results that are still missing."""
-    results = Scenario(folder).query(spark).to_dataframe(result_id=True)
-    writer = results.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+    results = slowed(Scenario(folder).query(spark).to_dataframe(result_id=True), folder)
     out = str(folder / "out")
-    # What Spark itself knows how to write once.
     if sink in ("parquet", "delta"):
-        writer = writer.format(sink).option("path", out)
+        writer = results.writeStream.format(sink).option("path", out)
+    elif sink.startswith("kafka "):
+        writer = records(results).writeStream.format("kafka").options(**topic_options(sink))
+    elif sink.startswith("batches to kafka "):
+        writer = results.writeStream.foreachBatch(held(folder, to_topic(sink)))
     else:
-        write = to_topic(*sink.split()[1:]) if sink.startswith("kafka ") else WRITERS[sink](out)
-        writer = writer.foreachBatch(held(folder, write))
+        writer = results.writeStream.foreachBatch(held(folder, WRITERS[sink](out)))
+    writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
     query.stop()
+
+
+def slowed(results: DataFrame, folder: Path) -> DataFrame:
+    """The same results, some of them slowly: a tenth of a second for each."""
+    slow = folder / "slow"
+    if not slow.exists():
+        return results
+    wait = "java_method('java.lang.Thread', 'sleep', 100L)"
+    return results.filter(f"CASE WHEN {slow.read_text()} THEN {wait} ELSE 'at once' END IS NOT NULL")
 
 
 def held(folder: Path, write: WriteBatch) -> WriteBatch:
@@ -73,15 +88,21 @@ def appended(out: str) -> WriteBatch:
     return lambda batch, _: batch.write.mode("append").parquet(out)
 
 
-def to_topic(servers: str, topic: str) -> WriteBatch:
-    """As records of Kafka, whose keys are the ids of results."""
+def records(results: DataFrame) -> DataFrame:
+    """Results as records of Kafka, whose keys are their ids."""
+    values = "struct(s0.value AS s0, s1.value AS s1, s2.value AS s2, unix_micros(result_time) AS time)"
+    return results.selectExpr("result_id AS key", f"to_json({values}) AS value")
 
-    def write(batch: DataFrame, _: int) -> None:
-        values = "struct(s0.value AS s0, s1.value AS s1, s2.value AS s2, unix_micros(result_time) AS time)"
-        records = batch.selectExpr("result_id AS key", f"to_json({values}) AS value")
-        records.write.format("kafka").options(**{"kafka.bootstrap.servers": servers, "topic": topic}).save()
 
-    return write
+def topic_options(sink: str) -> dict[str, str]:
+    """Where a sink that ends with "kafka <servers> <topic>" writes to, in the words of the connector."""
+    *_, servers, topic = sink.split()
+    return {"kafka.bootstrap.servers": servers, "topic": topic}
+
+
+def to_topic(sink: str) -> WriteBatch:
+    """As records of Kafka, a batch at a time."""
+    return lambda batch, _: records(batch).write.format("kafka").options(**topic_options(sink)).save()
 
 
 def merged(out: str) -> WriteBatch:

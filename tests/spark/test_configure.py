@@ -20,6 +20,7 @@ import watersmeet as wm
 from harness.programs import environment
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark import advice
+from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
 from watersmeet.spark.master import cores_of, is_local
 from watersmeet.spark.settings import (
     DAEMON,
@@ -110,6 +111,33 @@ def test_a_session_that_runs_already_takes_it_without_a_complaint(spark: SparkSe
         warnings.simplefilter("error")
         assert wm.configure(SparkSession.builder).getOrCreate() is spark
     assert spark.conf.get(PARTITIONS) == partitions
+
+
+def test_what_spark_is_told_before_a_program_says_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By spark-defaults.conf and by the arguments of spark-submit in the environment."""
+    (tmp_path / "spark-defaults.conf").write_text(
+        "# spark.a 0\n\nspark.master   local[1]\nspark.sql.shuffle.partitions=16\n"
+        "spark.driver.defaultJavaOptions -Dx=y -XX:+UseG1GC\nspark.empty\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS", "--conf spark.b='1 2' --driver-java-options -Dq=1 pyspark-shell"
+    )
+    found = default_settings()
+    assert found == {
+        "spark.master": "local[1]",
+        "spark.sql.shuffle.partitions": "16",
+        "spark.driver.defaultJavaOptions": "-Dx=y -XX:+UseG1GC",
+        "spark.b": "1 2",
+        "spark.driver.extraJavaOptions": "-Dq=1",
+    }
+    assert names_a_collector(found)
+    assert not names_a_collector({})
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:+UseG1GC")
+    assert names_a_collector({})
+    assert without_collector(recommended_settings(2)[DRIVER_JAVA]).endswith("BackEdgeThreshold=400000")
 
 
 def test_cores_of_a_master() -> None:

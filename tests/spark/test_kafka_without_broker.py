@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import watersmeet as wm
 from watersmeet.spark.jars import Jar, JarsMissing, fetched
 from watersmeet.spark.kafka import ConnectorMissing
+from watersmeet.spark.kafka_decoding import decoder
 from watersmeet.spark.kafka_packages import kafka_packages
 
 
@@ -54,3 +56,25 @@ def progress(*sources: tuple[Any, Any, int]) -> Any:
 def test_what_is_lost_follows_from_offsets_and_rows(source: Any, lost: dict[str, int]) -> None:
     assert wm.kafka_lost(progress(source)) == lost
     assert wm.kafka_lost(None) == {}
+
+
+@pytest.mark.parametrize("options", [{}, {"allowSingleQuotes": "true"}, {"allowComments": "true"}])
+def test_what_follows_an_object_is_never_left_out_in_silence(
+    spark: SparkSession, options: dict[str, str]
+) -> None:
+    """Whatever is allowed in JSON beyond the usual."""
+    made = decoder("json", "id BIGINT", options)
+    texts = [
+        '{"id": 1}',
+        ' {"id": 1} ',
+        '{"id": 1}{"id": 2}',
+        '{"id": 1}, {"id": 2}',
+        '{"id": 1} x',
+        "[]",
+        "",
+    ]
+    values = spark.createDataFrame([(text.encode(),) for text in texts], "value BINARY").coalesce(1)
+    value = F.col("value")
+    records = values.select(value, made.record(value).alias("record"))
+    found = records.select(made.malformed(value, F.col("record")).alias("bad")).collect()
+    assert [row.bad for row in found] == [False, False, True, True, True, True, True]

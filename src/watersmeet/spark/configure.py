@@ -14,9 +14,11 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
 from watersmeet.spark.master import cores_of, is_local
 from watersmeet.spark.settings import (
     DRIVER_JAVA,
+    EXECUTOR_JAVA,
     FILE_MANAGER,
     can_be_changed_later,
     recommended_settings,
@@ -55,6 +57,8 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
         settings = {name: value for name, value in settings.items() if can_be_changed_later(name)}
     elif _java_runs():
         del settings[DRIVER_JAVA]
+    elif names_a_collector(given):
+        settings |= {name: without_collector(settings[name]) for name in (DRIVER_JAVA, EXECUTOR_JAVA)}
     for name, value in settings.items():
         if name not in given:
             builder.config(name, value)
@@ -69,9 +73,9 @@ def _on_builder(builder: SparkSession.Builder) -> dict[str, str]:
 
 
 def _started_with() -> dict[str, str]:
-    """What spark-submit, or the session that runs already, was told."""
+    """What spark-submit, or the session that runs already, was told; or what Spark will be told anyway."""
     if not _java_runs():
-        return {}
+        return default_settings()
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()  # noqa: SLF001
