@@ -57,6 +57,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
 
 
 @pytest.fixture
+def long_ways(spark: "SparkSession") -> Iterator[None]:
+    """Rows and state go through Java, as on a cluster."""
+    from watersmeet.spark.master import ONE_HOST
+
+    before = spark.conf.get(ONE_HOST, None)
+    spark.conf.set(ONE_HOST, "false")
+    yield
+    if before is None:
+        spark.conf.unset(ONE_HOST)
+
+
+@pytest.fixture
 def one_partition(spark: "SparkSession") -> Iterator[None]:
     """Every operator runs as one task: for tests of many joins in one query."""
     name = "spark.sql.shuffle.partitions"

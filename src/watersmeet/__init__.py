@@ -15,6 +15,7 @@ from watersmeet.query.network import Network, network
 from watersmeet.query.window import UNBOUNDED, latest, rows, tumbling
 from watersmeet.spark.api import join, sql, stream
 from watersmeet.spark.configure import configure
+from watersmeet.spark.files import files
 from watersmeet.spark.host.report import metrics
 from watersmeet.spark.kafka import kafka
 from watersmeet.spark.kafka_lost import kafka_lost
@@ -35,6 +36,7 @@ __all__ = [
     "WatersmeetError",
     "__version__",
     "configure",
+    "files",
     "hopping",
     "join",
     "kafka",

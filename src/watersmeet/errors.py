@@ -113,6 +113,14 @@ class DamagedRun(WatersmeetError, RuntimeError):
     """Stored state fails its checksum and cannot be used."""
 
 
+class UnreadableFile(WatersmeetError, ValueError):
+    """A file of a stream cannot be read, or has columns of other types."""
+
+
+class RowsGone(WatersmeetError, RuntimeError):
+    """Rows of a batch were removed before they reached their bucket."""
+
+
 def choices(names: Iterable[str]) -> str:
     """The valid names, ready for a hint.
 

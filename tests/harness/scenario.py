@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import watersmeet as wm
 from harness.kinds import equality, in_time
-from harness.streaming import Feed, add_rows, row_feeds
+from harness.streaming import SHORT_WAYS, Feed, add_rows, row_feeds
 from oracles import duck, kinds, reference
 from oracles.graph import Event
 from oracles.reference import Result, Row, Table
@@ -79,12 +79,14 @@ class Scenario:
             self.batches.append(next(self._to_come))
             add_rows(self.feeds, self.batches[-1])
 
-    def query(self, spark: SparkSession, *, plain: bool = False, **options: Any) -> wm.Query:
+    def query(
+        self, spark: SparkSession, *, plain: bool = False, opened: bool = SHORT_WAYS, **options: Any
+    ) -> wm.Query:
         """The join, over streams s0, s1, ...; the options are those of `wm.join`."""
         inputs = [
             wm.stream(
                 f"s{i}",
-                feed.plain(spark) if plain else feed.stream(spark),
+                feed.plain(spark) if plain else feed.stream(spark, opened=opened),
                 time="ts",
                 window=f"{self.windows[i]} us",
                 lateness=f"{self.lateness[i]} us",

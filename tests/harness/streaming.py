@@ -13,9 +13,14 @@ from pyspark.sql.streaming import StreamingQuery
 
 import watersmeet as wm
 from oracles.reference import Result, Row
+from watersmeet.spark.master import ONE_HOST
 from watersmeet.spark.settings import recommended_settings
 
 _names = count()
+
+# Workers open files and hand rows over by themselves, as by default on one machine. WATERSMEET_TEST_WAYS=long
+# has all rows and all state go through Java instead, as on a cluster.
+SHORT_WAYS = os.environ.get("WATERSMEET_TEST_WAYS") != "long"
 
 
 def session_settings(scratch: Path) -> dict[str, str]:
@@ -31,6 +36,7 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         # Spark ships this type switched off; who switches it on may join on it.
         "spark.sql.timeType.enabled": "true",
+        **({} if SHORT_WAYS else {ONE_HOST: "false"}),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # On a busy machine a batch may be long.
@@ -76,10 +82,12 @@ class Feed:
         hidden.rename(self.folder / f"{self._files:04d}.parquet")
         self._files += 1
 
-    def stream(self, spark: SparkSession) -> DataFrame:
-        """As a stream."""
-        reader = spark.readStream.schema(self._schema).option("maxFilesPerTrigger", 1)
-        return reader.parquet(str(self.folder))
+    def stream(self, spark: SparkSession, *, opened: bool = SHORT_WAYS) -> DataFrame:
+        """As a stream; the workers open the files themselves, or Spark reads them."""
+        once = {"maxFilesPerTrigger": "1"}
+        if opened:
+            return wm.files(spark, str(self.folder), schema=self._schema, options=once)
+        return spark.readStream.schema(self._schema).options(**once).parquet(str(self.folder))
 
     def plain(self, spark: SparkSession) -> DataFrame:
         """As a plain DataFrame."""

@@ -148,8 +148,17 @@ def played(algorithm: str, pattern: Pattern, ratio: float, reliable: bool) -> li
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reliable", [True, False])
-@pytest.mark.parametrize(("pattern", "ratio"), CASES)
+@pytest.mark.parametrize(
+    ("pattern", "ratio", "reliable"),
+    [
+        *((*case, True) for case in CASES),
+        ("harmony", 1.0, False),
+        ("reverse", 5.0, False),
+        # Many rows for the silences to be enough.
+        pytest.param("harmony", 5.0, False, marks=pytest.mark.soak),
+        pytest.param("reverse", 1.0, False, marks=pytest.mark.soak),
+    ],
+)
 def test_rpj_is_ahead_while_rows_arrive(pattern: Pattern, ratio: float, reliable: bool) -> None:
     rpj, *others = (played(name, pattern, ratio, reliable) for name in ("rpj", "xjoin", "hmj"))
     for other in others:

@@ -20,7 +20,7 @@ ARROW = pa.schema(
     [("k", pa.int64()), ("ts", pa.timestamp("us", tz="UTC")), ("v", pa.int64()), ("text", pa.string())]
 )
 START_US = 1_700_000_000_000_000
-ROWS, BATCHES, KEYS = 250, 12, 150
+ROWS, BATCHES, KEYS = 250, 8, 100
 MEMORY = 2_000_000
 
 
@@ -47,7 +47,7 @@ class Streams:
 
     def results(self, spark: SparkSession) -> DataFrame:
         streams = [
-            wm.stream(name, feed.stream(spark), time="ts", window="30 minutes", lateness="10 seconds")
+            wm.stream(name, feed.stream(spark), time="ts", window="20 minutes", lateness="10 seconds")
             for name, feed in zip(NAMES, self.feeds, strict=True)
         ]
         query = wm.join(
@@ -63,7 +63,7 @@ class Streams:
         return connection.execute(
             "SELECT a.v, b.v, c.v, length(b.text) FROM a, b, c "
             "WHERE a.k = b.k AND b.k = c.k AND a.v % 3 <> c.v % 3 "
-            "AND greatest(a.ts, b.ts, c.ts) - least(a.ts, b.ts, c.ts) <= INTERVAL 30 MINUTES"
+            "AND greatest(a.ts, b.ts, c.ts) - least(a.ts, b.ts, c.ts) <= INTERVAL 20 MINUTES"
         ).fetchall()
 
 

@@ -106,6 +106,7 @@ def test_one_stream_ends_while_the_other_goes_on(spark: SparkSession, tmp_path: 
     assert ended.right()
 
 
+@pytest.mark.usefixtures("one_partition")
 def test_available_now_and_another_tick(spark: SparkSession, tmp_path: Path) -> None:
     ended = Ended(spark, tmp_path)
     for _ in range(3):

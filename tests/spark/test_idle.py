@@ -94,13 +94,14 @@ def rows(*values: int) -> list[dict[str, Any]]:
 
 
 def wait(query: StreamingQuery, done: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 150
     while not done():
         assert query.isActive, query.exception()
         assert time.monotonic() < until, query.lastProgress
         time.sleep(0.1)
 
 
+@pytest.mark.usefixtures("one_partition")
 def test_a_silent_stream_does_not_hold_the_others_back_across_a_restart(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

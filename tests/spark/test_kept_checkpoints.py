@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from harness.kept import BEFORE, DATA, KINDS, run, scenario_of, unpacked
 from harness.streaming import result_values
 from watersmeet.errors import CheckpointMismatch
-from watersmeet.plan.identity import FORMAT_VERSION
+from watersmeet.plan.identity import FORMAT_VERSION, OLDEST_FORMAT
 from watersmeet.spark.host.ledger import refuse_other_query
 
 FORMATS = sorted(path.name for path in DATA.iterdir())
@@ -48,7 +48,7 @@ def test_another_format_is_refused_with_a_way_out() -> None:
     identity = {"format": FORMAT_VERSION, "streams": [], "buckets": 1}
     task: Any = SimpleNamespace(identity=json.dumps(identity), kind=SimpleNamespace(sends_messages=False))
     for number, hint in (
-        (FORMAT_VERSION - 1, "version that wrote it until"),
+        (OLDEST_FORMAT - 1, "version that wrote it until"),
         (FORMAT_VERSION + 1, "install the version of watersmeet that wrote it, or a later one"),
     ):
         with pytest.raises(CheckpointMismatch) as caught:

@@ -73,11 +73,20 @@ WINDOWS: dict[str, Windows] = {
 }
 # The windows of shapes that have others than time.
 OTHERS = {"right": "slots", "two optional streams": "hops", "full": "sessions", "anti": "latest rows"}
+SHAPES = {
+    f"{name}, {OTHERS.get(name, 'time')}": (case, WINDOWS[OTHERS.get(name, "time")])
+    for name, case in CASES.items()
+}
+# One of each kind: trees of two operators, windows that end by the watermark, and one of rows.
+TELLING = (
+    "two optional streams with keys of their own, time",
+    "full, sessions",
+    "semi, time",
+    "anti, latest rows",
+)
 QUERIES = {
-    "every shape of join": {
-        f"{name}, {OTHERS.get(name, 'time')}": (case, WINDOWS[OTHERS.get(name, "time")])
-        for name, case in CASES.items()
-    },
+    "telling shapes of join": {name: SHAPES[name] for name in TELLING},
+    "every shape of join": SHAPES,
     "every window": {
         f"{name}, {window}": (case, WINDOWS[window])
         for name, case in SIMPLE.items()
@@ -174,8 +183,9 @@ def labelled(name: str, results: DataFrame) -> DataFrame:
 @pytest.mark.parametrize(
     "query",
     [
-        pytest.param("every shape of join", marks=pytest.mark.slow),
-        # Each of its fifteen operators has processes of its own.
+        pytest.param("telling shapes of join", marks=pytest.mark.slow),
+        # Each of their many operators has processes of its own.
+        pytest.param("every shape of join", marks=pytest.mark.soak),
         pytest.param("every window", marks=pytest.mark.soak),
     ],
 )

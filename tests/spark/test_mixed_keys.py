@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import combinations
 
 import numpy as np
+import pyspark
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -70,6 +71,9 @@ GROUPS = {
         "struct<x:bigint,y:string>": ["struct(1L, 'a')", "struct(null, 'a')"],
     },
 }
+# Spark 4.2 does not compare these.
+if pyspark.__version__.startswith("4.2."):
+    del GROUPS["times of day"]
 # ANSI does not compare these.
 LOOSE = {"truth as number": {"boolean": ["true", "false"], "int": ["0", "1", "2"], "double": ["1", "0.5"]}}
 

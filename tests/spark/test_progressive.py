@@ -72,6 +72,7 @@ def wait_until(running: StreamingQuery, done: Callable[[], bool], *, fails: bool
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("long_ways")
 def test_silence_restarts_and_the_end(spark: SparkSession, tmp_path: Path) -> None:
     relations = Relations(tmp_path)
     found = Found(tmp_path / "checkpoint")

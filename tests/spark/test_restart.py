@@ -5,16 +5,19 @@ from a stale or damaged local file, state that depends on settings of the sessio
 The sink writes each batch exactly once, so a lost or doubled row has no other explanation than the join.
 """
 
+import shutil
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 from harness.harm import HARMS, run_files
 from harness.killed import committed, kill_at, planned
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows, start_sink, to_sink
 from oracles.reference import assert_same_rows
+from watersmeet.spark.master import ONE_HOST
 
 WINDOWS, LATENESS = (8, 5, 10), (2, 0, 3)
 
@@ -70,6 +73,7 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), expected)
 
 
+@pytest.mark.usefixtures("long_ways")
 def test_local_files_of_a_running_query_are_never_needed_and_never_trusted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -89,6 +93,7 @@ def test_local_files_of_a_running_query_are_never_needed_and_never_trusted(
     query.stop()
 
 
+@pytest.mark.usefixtures("long_ways")
 def test_local_files_of_a_restarted_query_are_never_needed_and_never_trusted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -104,6 +109,7 @@ def test_local_files_of_a_restarted_query_are_never_needed_and_never_trusted(
             HARMS[number % len(HARMS)](file)
 
 
+@pytest.mark.usefixtures("long_ways")
 def test_a_local_folder_that_cannot_be_written_costs_no_results(spark: SparkSession, tmp_path: Path) -> None:
     """As on a full disk: files cannot be made, so runs stay in memory and in the state store."""
     scenario = Scenario(tmp_path, WINDOWS, LATENESS)
@@ -119,3 +125,83 @@ def test_a_local_folder_that_cannot_be_written_costs_no_results(spark: SparkSess
     query.processAllAvailable()
     query.stop()
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+
+
+def test_files_beside_the_checkpoint_are_needed_and_not_trusted(spark: SparkSession, tmp_path: Path) -> None:
+    """They are the state: whatever happens to one is noticed before a wrong row comes out."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    scenario.feed()
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    kept = shutil.copytree(tmp_path / "checkpoint", tmp_path / "kept")
+    for harm in HARMS:
+        for file in files_beside(tmp_path / "checkpoint"):
+            harm(file)
+        scenario.feed()
+        with pytest.raises(StreamingQueryException, match="is missing or damaged"):
+            to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+        shutil.rmtree(tmp_path / "checkpoint" / "watersmeet")
+        shutil.copytree(kept / "watersmeet", tmp_path / "checkpoint" / "watersmeet")
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+
+
+def test_rows_can_be_taken_back_into_the_state(spark: SparkSession, tmp_path: Path) -> None:
+    """For a checkpoint that is to go elsewhere: no file is needed once all windows have passed."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    scenario.feed()
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    assert files_beside(tmp_path / "checkpoint")
+    spark.conf.set(ONE_HOST, "false")
+    try:
+        for _ in range(5):
+            scenario.feed()
+            to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+        assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+        shutil.rmtree(tmp_path / "checkpoint" / "watersmeet")
+        scenario.feed()
+        to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    finally:
+        spark.conf.unset(ONE_HOST)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+
+
+def test_files_stay_as_long_as_spark_keeps_states_that_name_them(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.streaming.minBatchesToRetain", "2")
+    try:
+        scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+        counts = []
+        for _ in range(4):
+            scenario.feed(6)
+            to_sink(scenario.query(spark, buckets=1).to_dataframe(), tmp_path)
+            counts.append(len(files_beside(tmp_path / "checkpoint")))
+    finally:
+        spark.conf.unset("spark.sql.streaming.minBatchesToRetain")
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+    assert counts[-1] < 3 * counts[0], counts
+
+
+@pytest.mark.parametrize("name", ["c%20d", "c#1", "c d ü"])
+def test_files_lie_beside_the_checkpoint_whatever_its_name(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    """Also where a sink has jobs of its own, in a group of its own."""
+    scenario = Scenario(tmp_path / name, WINDOWS, LATENESS)
+    (tmp_path / "out").mkdir()
+
+    def write(batch: DataFrame, number: int) -> None:
+        batch.write.mode("overwrite").parquet(f"{tmp_path}/out/batch={number}")
+        spark.sparkContext.setJobGroup("mine", "of mine")
+
+    for _ in range(2):
+        scenario.feed(2)
+        writer = scenario.query(spark, buckets=2).to_dataframe().writeStream.foreachBatch(write)
+        writer = writer.option("checkpointLocation", str(tmp_path / name / "checkpoint"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+    assert files_beside(tmp_path / name / "checkpoint")
+    results = spark.read.parquet(str(tmp_path / "out")).drop("batch")
+    assert_same_rows(result_values(results), scenario.expected())
+
+
+def files_beside(checkpoint: Path) -> list[Path]:
+    """The files of runs of a checkpoint."""
+    return [path for path in checkpoint.glob("watersmeet/*/run*") if path.is_file()]

@@ -6,6 +6,7 @@ joins on the wrong stream or returns the wrong column, words of conditions that 
 
 from functools import reduce
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -96,10 +97,11 @@ KINDS = [
 ]
 
 
+@pytest.mark.usefixtures("one_partition")
 def test_kinds_of_join_mean_what_they_mean_in_spark(spark: SparkSession) -> None:
     frames = {}
     for number, name in enumerate("abc"):
-        frames[name] = spark.range(12 + 3 * number).select(
+        frames[name] = spark.range(0, 12 + 3 * number, 1, numPartitions=1).select(
             (F.col("id") + 100 * number).alias("n"),
             F.when(F.col("id") % 5 > 0, F.col("id") * (number + 2) % 7).alias("k"),
             F.when(F.col("id") % 4 > 0, F.col("id") % 3).alias("v"),

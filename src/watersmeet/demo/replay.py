@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from watersmeet.demo.scenario import Feed, Scenario
-from watersmeet.spark.endpoints import Endpoint, read_stream
+from watersmeet.spark.endpoints import Endpoint
+from watersmeet.spark.files import read_files
 
 
 def write_files(scenario: Scenario, folder: Path) -> None:
@@ -35,4 +36,4 @@ def write_files(scenario: Scenario, folder: Path) -> None:
 def read_feed(spark: Any, feed: Feed, folder: Path) -> Any:
     """A streaming DataFrame that takes one file in each batch."""
     files = Endpoint("parquet", str(folder / feed.name), {"maxFilesPerTrigger": "1"})
-    return read_stream(spark, feed.name, files, spark.read.parquet(files.path).schema)
+    return read_files(spark, feed.name, files, spark.read.parquet(files.path).schema)

@@ -24,7 +24,8 @@ from watersmeet.optimize.idle_settings import refuse_idle_settings
 from watersmeet.query.duration import parse_duration
 from watersmeet.query.kind import optional
 from watersmeet.spark.api import join, sql, stream
-from watersmeet.spark.endpoints import Endpoint, read_stream, typed_stream, write_stream
+from watersmeet.spark.endpoints import Endpoint, typed_stream, write_stream
+from watersmeet.spark.files import read_files
 from watersmeet.spark.query import Query
 from watersmeet.spark.session import spark_session, workspace
 from watersmeet.spark.sink import two_sinks
@@ -141,7 +142,7 @@ def _stream(job: Job, settings: StreamSettings, spark: Any, site: str | None) ->
     elif settings.kafka is not None:
         df = settings.kafka.read(spark, settings.schema, settings.source.options)
     else:
-        df = read_stream(spark, settings.name, settings.source, settings.schema)
+        df = read_files(spark, settings.name, settings.source, settings.schema)
     if settings.time is not None:
         made = stream(
             settings.name,

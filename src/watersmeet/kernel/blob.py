@@ -7,7 +7,11 @@ Each section starts at a multiple of 64 bytes, so that it can be used where it l
 
 from __future__ import annotations
 
+import mmap
+import os
 import struct
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +31,34 @@ _HINT = "restore the checkpoint from a copy."
 
 def to_blob(run: Run) -> bytes:
     """The run as one blob."""
+    sink = pa.BufferOutputStream()
+    _write(run, sink)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def write_blobs(runs: Sequence[Run], path: Path) -> list[tuple[int, int, int]]:
+    """Runs as a new file that nobody else can read; returns the offset, length and checksum of each."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        places = []
+        with pa.OSFile(str(path), "wb") as sink:
+            for run in runs:
+                start = _aligned(sink.tell())
+                sink.write(bytes(start - sink.tell()))
+                _write(run, sink)
+                places.append((start, sink.tell() - start))
+        content = memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+        return [(start, size, blob_checksum(content[start : start + size])) for start, size in places]
+    finally:
+        os.close(descriptor)
+
+
+def _write(run: Run, sink: pa.NativeFile) -> None:
     key_offsets, key_data = (
         (None, None) if run.key_bytes is None else (run.key_bytes.offsets, run.key_bytes.data)
     )
     arrays = [run.key_hashes, run.key_rows, run.times, run.ends, key_offsets, key_data]
+    origin = sink.tell()
     offsets = []
     end = _HEADER.size
     for array in arrays:
@@ -40,16 +68,14 @@ def to_blob(run: Run) -> bytes:
             offsets.append(_aligned(end))
             end = offsets[-1] + array.nbytes
     rows_at = _aligned(end)
-    sink = pa.BufferOutputStream()
     sink.write(_HEADER.pack(_MAGIC, run.rows, len(run.key_hashes), *offsets, rows_at))
     for offset, array in zip(offsets, arrays, strict=True):
         if array is not None:
-            sink.write(bytes(offset - sink.tell()))
+            sink.write(bytes(origin + offset - sink.tell()))
             sink.write(np.ascontiguousarray(array))
-    sink.write(bytes(rows_at - sink.tell()))
+    sink.write(bytes(origin + rows_at - sink.tell()))
     with pa.ipc.new_stream(sink, run.columns.schema) as writer:
         writer.write_batch(run.columns)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
 def from_blob(blob: Any) -> Run:

@@ -69,6 +69,9 @@ def hottest_key(runs: Sequence[StoredRun], figures: KeyFigures) -> HotKey | None
     best: HotKey | None = None
     total = sum(run.rows for run in opened)
     least = max(_HOT_ROWS, _HOT_SHARE * total, HOT_TIMES * figures.usual if figures.distinct > 1 else 0)
+    # As usual: no run has so many rows of any key.
+    if len(opened) * max((int(np.diff(run.key_rows).max(initial=0)) for run in opened), default=0) < least:
+        return None
     seen = set()
     for run in opened:
         if not len(run.key_hashes):

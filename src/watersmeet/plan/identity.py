@@ -21,8 +21,9 @@ from watersmeet.query.kind import INNER
 # Raise it when the layout of runs, the key encoding, the key hash or the form of the manifest changes so that
 # an earlier version would misread it, and keep a checkpoint of the new number (`tests/harness/kept.py`).
 # A field with a default that is added to what is stored needs no new number.
-FORMAT_VERSION = 2
-# What earlier versions wrote can be read from this number on. 1 had manifests that were pickled.
+FORMAT_VERSION = 3
+# What earlier versions wrote can be read from this number on. 1 had manifests that were pickled; 2 had all
+# runs in Spark's state, and none in files beside the checkpoint.
 OLDEST_FORMAT = 2
 
 

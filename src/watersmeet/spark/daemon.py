@@ -18,6 +18,7 @@ def main() -> None:
     from pyspark import daemon
 
     import watersmeet.spark.buckets
+    import watersmeet.spark.host.open_files
     import watersmeet.spark.host.pack
     import watersmeet.spark.host.plain
     import watersmeet.spark.host.processor  # noqa: F401

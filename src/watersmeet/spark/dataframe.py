@@ -22,16 +22,20 @@ from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_ID, added_columns
 from watersmeet.spark.advice import advise
 from watersmeet.spark.connect import distant_server
+from watersmeet.spark.files import listed
 from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
 from watersmeet.spark.host.operator import control_source, idle_source, joined, packed_source, packed_times
 from watersmeet.spark.host.set_aside import SET_ASIDE, STRUCT
 from watersmeet.spark.host.task import Task
-from watersmeet.spark.listener import listen
+from watersmeet.spark.listener import listen, notes_folder
+from watersmeet.spark.master import on_one_host
 from watersmeet.spark.prepare import (
     believed_time,
     column_named,
     guarded,
+    latest_time,
+    opened_files,
     prepared_sources,
     task_tree,
     times_input,
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 
 # How Spark marks a column with a watermark.
 _WATERMARK = "spark.watermarkDelayMs"
+_RETAINED = "spark.sql.streaming.minBatchesToRetain"
 
 
 def join_dataframe(
@@ -81,6 +86,8 @@ def join_dataframe(
         _refuse_limit(plan)
     sources = prepared_sources(plan, streaming=streaming, set_aside=set_aside)
     tasks = task_tree(plan, [source.schema for source in sources], result_id=result_id)
+    if streaming:
+        tasks = {operator: placed(task, spark) for operator, task in tasks.items()}
 
     streams = {stream.name: Patience(stream.lateness_us, stream.idle_s) for stream in query.streams}
 
@@ -88,7 +95,13 @@ def join_dataframe(
         idle = None
         if streaming and query.streams[stream].idle is not None:
             idle = idle_source(spark, task, number, streams, control)
-        return packed_source(sources[stream], task, number, idle)
+        source = sources[stream]
+        opened = opened_files(plan, stream, source.schema, set_aside=set_aside) if streaming else None
+        if opened is not None:
+            settings = query.streams[stream]
+            latest = latest_time(settings) if guarded(plan, settings) else None
+            source = listed(spark, settings.source, latest)
+        return packed_source(source, task, number, idle, opened)
 
     def output(operator: Operator) -> DataFrame:
         task = tasks[operator]
@@ -113,6 +126,17 @@ def join_dataframe(
     if set_aside:
         schema = schema.add(SET_ASIDE, from_arrow_type(STRUCT))
     return finished(query, output(plan.root), set_aside=set_aside, result_id=result_id)
+
+
+def placed(task: Task, spark: SparkSession) -> Task:
+    """A task of a streaming query, with what it has to know about where it runs."""
+    notes = notes_folder(spark)
+    return replace(
+        task,
+        one_host=on_one_host(spark.conf),
+        notes=None if notes is None else str(notes),
+        retained=int(spark.conf.get(_RETAINED, "100") or 100),
+    )
 
 
 def finished(

@@ -11,6 +11,8 @@ import json
 import logging
 import time
 import warnings
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,8 +26,9 @@ from watersmeet.spark.connect import is_connected
 from watersmeet.spark.host.idle import Heard, Told, note_of
 from watersmeet.spark.host.metrics import BatchMetrics
 from watersmeet.spark.host.report import metrics
+from watersmeet.spark.host.run_files import leave_note
 from watersmeet.spark.kafka_lost import kafka_lost
-from watersmeet.spark.private import is_private, put_file
+from watersmeet.spark.private import is_private, own_name, put_file
 from watersmeet.spark.speak import Speaker
 
 if TYPE_CHECKING:
@@ -36,6 +39,18 @@ logger = logging.getLogger("watersmeet")
 _heard_in: WeakSet[Any] = WeakSet()
 
 
+def notes_folder(spark: SparkSession) -> Path | None:
+    """Where workers on this machine find where checkpoints are: a folder that Spark removes at its end.
+
+    None where the driver is a server of Spark Connect, which nobody here can listen to in time.
+    """
+    if is_connected(spark):
+        return None
+    from pyspark import SparkFiles
+
+    return Path(SparkFiles.getRootDirectory()) / own_name()
+
+
 def listen(spark: SparkSession) -> None:
     """Hear the joins of a session; once is enough."""
     try:
@@ -43,7 +58,13 @@ def listen(spark: SparkSession) -> None:
             if is_connected(spark):
                 # Spark removes listeners of a session after it has stopped it, and complains that it cannot.
                 warnings.filterwarnings("ignore", r"Failed to remove the listener.*\[NO_ACTIVE_SESSION\]")
-            spark.streams.addListener(JoinListener())
+                # And its thread may still wait for a batch when the session or the program ends.
+                warnings.filterwarnings(
+                    "ignore",
+                    r"(?s)StreamingQueryListenerBus Handler thread.*"
+                    r"(cannot schedule new futures|Channel closed)",
+                )
+            spark.streams.addListener(JoinListener(spark))
             _heard_in.add(spark)
     except Exception as error:  # noqa: BLE001
         logger.info("joins of this session cannot be listened to: %s", error)
@@ -71,6 +92,10 @@ _running: dict[str, Running] = {}
 class JoinListener(StreamingQueryListener):
     """Hears of every batch of every query of a session; most have no join of ours."""
 
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        """Listen to a session."""
+        self._spark = None if spark is None else weakref.ref(spark)
+
     @property
     def _jlistener(self) -> Any:
         """In a classic session Spark's own listener asks the JVM for every field; this one asks once."""
@@ -78,7 +103,7 @@ class JoinListener(StreamingQueryListener):
 
         if not hasattr(self, "_java"):
             jvm: Any = SparkContext._jvm  # noqa: SLF001
-            self._java = jvm.PythonStreamingQueryListenerWrapper(JavaListener())
+            self._java = jvm.PythonStreamingQueryListenerWrapper(JavaListener(self._spark))
         return self._java
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
@@ -96,8 +121,20 @@ class JoinListener(StreamingQueryListener):
 class JavaListener:
     """What Java calls in a classic session."""
 
+    def __init__(self, spark: Callable[[], SparkSession | None] | None) -> None:
+        """Listen to a session, if it is still there."""
+        self._spark = spark
+
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        """Nothing to say yet."""
+        """Tell the workers where its checkpoint is; Java waits for this before the first batch."""
+        with contextlib.suppress(Exception):
+            spark = None if self._spark is None else self._spark()
+            assert spark is not None
+            queries = spark._jsparkSession.streams()  # noqa: SLF001
+            checkpoint = queries.get(event.id()).streamingQuery().resolvedCheckpointRoot()
+            folder = notes_folder(spark)
+            if folder is not None:
+                leave_note(folder, event.id().toString(), checkpoint)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """A batch has ended."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from typing import Any
 
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,.*)?\])?")
+
+ONE_HOST = "spark.watersmeet.oneHost"
 
 # A setting by its name, or None.
 Settings = Callable[[str], str | None]
@@ -15,6 +18,15 @@ Settings = Callable[[str], str | None]
 def is_local(master: str) -> bool:
     """Whether Spark runs all in one process of this machine."""
     return _LOCAL.fullmatch(master) is not None
+
+
+def on_one_host(conf: Any) -> bool:
+    """Whether all workers of a session are on one machine, by its runtime configuration.
+
+    The setting `ONE_HOST`, if it is false, has rows and state take the ways they take on a cluster.
+    """
+    said = str(conf.get(ONE_HOST, "true")).lower()
+    return said != "false" and is_local(str(conf.get("spark.master", "")))
 
 
 def cores_of(master: str, setting: Settings) -> int:

@@ -25,6 +25,8 @@ from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.function import Function
 from watersmeet.query.kind import OUTER
 from watersmeet.spark.buckets import OperatorBuckets, ProgressiveBuckets
+from watersmeet.spark.files import source_of
+from watersmeet.spark.host.open_files import FileColumns
 from watersmeet.spark.host.task import (
     CLOSINGS,
     Aligned,
@@ -110,11 +112,46 @@ def guarded(plan: Plan, stream: Stream) -> bool:
 def believed_time(stream: Stream) -> Column:
     """Whether a time is not too far ahead of the clock.
 
-    The clock is that of the batch, which Spark keeps: a batch that runs again later decides the same.
+    The clock is that of the batch, which Spark keeps: a batch that runs again later decides the same. It is
+    taken from an array, because Spark writes a time as it is into the code it generates, which would have to
+    be compiled, and to become fast, anew in every batch.
     """
+    time = column_named(stream.time)
+    return time <= F.get(F.array(latest_time(stream)), time.isNull().cast("int"))
+
+
+def latest_time(stream: Stream) -> Column:
+    """The latest time of a stream that is believed in a batch."""
     assert stream.max_future is not None
-    ahead = F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
-    return column_named(stream.time) <= F.current_timestamp() + ahead
+    return F.current_timestamp() + F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
+
+
+def opened_files(plan: Plan, number: int, schema: StructType, *, set_aside: bool) -> FileColumns | None:
+    """What workers read themselves from the files of a stream; None where Spark has to read them.
+
+    Args:
+        plan: The plan.
+        number: The stream.
+        schema: Of its prepared source.
+        set_aside: Whether rows that are set aside are asked for, which Spark writes as JSON.
+    """
+    stream = plan.query.streams[number]
+    refs = source_columns(plan, number)
+    left_to_spark = (
+        set_aside
+        or any(condition.stream == number for condition in plan.query.filters)
+        or any(ref.attribute is not None for ref in refs)
+        # Its times are read a second time.
+        or any(number in plan.counted_whole(operator) for operator in operators(plan.root))
+    )
+    if left_to_spark or source_of(stream.source) is None:
+        return None
+    columns = tuple(
+        (ref.column, to_arrow_type(field.dataType, timezone="UTC"))
+        for ref, field in zip(refs, schema.fields, strict=False)
+    )
+    time = refs.index(Ref(number, stream.time))
+    return FileColumns(columns, time if guarded(plan, stream) else None)
 
 
 def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:

@@ -12,6 +12,7 @@ _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 DAEMON = "spark.python.daemon.module"
 DRIVER_JAVA = "spark.driver.extraJavaOptions"
+EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
 FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
@@ -68,6 +69,10 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         FILE_MANAGER: (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),
+        # Spark would read back every value that is removed, to count what is left.
+        "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+        # The text of the plan is made in every batch, whether somebody looks at it or not; this one is short.
+        "spark.sql.ui.explainMode": "simple",
         # Streams of one schema share the code Spark generates, and its compilation, unless the name of every
         # class is made unique.
         "spark.sql.codegen.useIdInClassName": "false",
@@ -77,7 +82,7 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         # Workers are forked from a process that has the kernels loaded.
         DAEMON: "watersmeet.spark.daemon",
         DRIVER_JAVA: _JAVA,
-        "spark.executor.extraJavaOptions": _JAVA,
+        EXECUTOR_JAVA: _JAVA,
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from watersmeet.spark.host.handover import in_order
 from watersmeet.spark.mail.mailbox import CONTROL_SENDER, unseal
 
 if TYPE_CHECKING:
@@ -39,13 +40,16 @@ class Arrivals:
 
         Blobs come in the order in which they were fetched. In one of their own, a batch that is run again
         does the same again.
+
+        Raises:
+            RowsGone: Rows that were left in a file are not there any more.
         """
         arrived = cls.of(
             (int(number), blob)
             for frame in frames
             for number, blob in zip(frame["input"], frame["blob"], strict=True)
         )
-        return replace(arrived, blobs={number: sorted(some) for number, some in arrived.blobs.items()})
+        return replace(arrived, blobs={number: in_order(some) for number, some in arrived.blobs.items()})
 
     @classmethod
     def of(cls, rows: Iterable[tuple[int, Any]]) -> Arrivals:

@@ -14,7 +14,6 @@ RocksDB again. When the disk is full the blob stays in the worker's memory.
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import time
 from collections import OrderedDict
@@ -25,6 +24,7 @@ from typing import NamedTuple
 from watersmeet.errors import DamagedRun, SpillFailed
 from watersmeet.kernel.blob import blob_checksum, from_blob
 from watersmeet.kernel.run import Run
+from watersmeet.spark.host.mapped_file import MappedFile, Stamp
 from watersmeet.spark.private import make_folders, own_name, private_folder, put_file
 
 # Files of attempts that failed are nobody's: they go when they are this old and unknown.
@@ -46,7 +46,7 @@ class LocalRuns:
         self._strict = strict
         self._open: dict[str, _OpenRun] = {}
         # How files looked when they were verified, and against what, also of runs that were closed since.
-        self._verified: dict[str, tuple[_Stamp, int]] = {}
+        self._verified: dict[str, tuple[Stamp, int]] = {}
         self._swept = time.monotonic()
 
     def get(self, name: str, length: int, checksum: int, fetch: Callable[[], bytes]) -> Run:
@@ -128,64 +128,26 @@ class LocalRuns:
 
     def _map(self, path: Path, length: int, checksum: int) -> _OpenRun | None:
         try:
-            file = _File(path)
-            stamp = _stamp(file)
-            if stamp.size != length:
-                return None
-            mapped = _mapped(file)
-            if self._verified.get(path.name) != (stamp, checksum):
-                if blob_checksum(mapped) != checksum:
+            file = MappedFile(path, length)
+            if self._verified.get(path.name) != (file.stamp, checksum):
+                if blob_checksum(file.content) != checksum:
                     return None
-                self._verified[path.name] = stamp, checksum
-            return _OpenRun(from_blob(mapped), checksum, file, stamp)
+                self._verified[path.name] = file.stamp, checksum
+            return _OpenRun(from_blob(file.content), checksum, file)
         except (OSError, ValueError, DamagedRun):
             return None
 
 
-class _Stamp(NamedTuple):
-    """By what a changed file is noticed."""
-
-    size: int
-    modified_ns: int
-    inode: int
-
-
-class _File:
-    """A file held open for as long as somebody refers to it, as its mapping is."""
-
-    def __init__(self, path: Path) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY)
-
-    def __del__(self) -> None:
-        # Nothing to close when it could not be opened.
-        if hasattr(self, "descriptor"):
-            os.close(self.descriptor)
-
-
 class _OpenRun(NamedTuple):
-    """A run in use, with its open file unless it lies in memory."""
+    """A run in use, with its file unless it lies in memory."""
 
     run: Run
     checksum: int
-    file: _File | None = None
-    stamp: _Stamp | None = None
+    file: MappedFile | None = None
 
     def is_unchanged(self) -> bool:
-        """Whether the bytes are still those that were verified.
-
-        The open file is asked, not its name: a file may be changed and then deleted or replaced, while one
-        that is only deleted stays mapped as it was.
-        """
-        return self.file is None or _stamp(self.file) == self.stamp
-
-
-def _stamp(file: _File) -> _Stamp:
-    status = os.fstat(file.descriptor)
-    return _Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
-
-
-def _mapped(file: _File) -> mmap.mmap:
-    return mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ)
+        """Whether the bytes are still those that were verified."""
+        return self.file is None or self.file.is_unchanged()
 
 
 _by_folder: OrderedDict[Path, LocalRuns] = OrderedDict()
@@ -210,7 +172,7 @@ def local_runs_for(query_id: str, join: str, bucket: int, *, strict: bool = Fals
     folder = local_folder() / query_id / join / str(bucket)
     runs = _by_folder.get(folder)
     if runs is None:
-        _allow_many_files()
+        allow_many_files()
         runs = _by_folder[folder] = LocalRuns(folder, strict=strict)
         if len(_by_folder) > _OPEN_BUCKETS:
             _by_folder.popitem(last=False)
@@ -218,7 +180,7 @@ def local_runs_for(query_id: str, join: str, bucket: int, *, strict: bool = Fals
     return runs
 
 
-def _allow_many_files() -> None:
+def allow_many_files() -> None:
     """Every mapped run holds a file open, and the usual limit of 1,024 is meant to be raised by programs."""
     import resource
 

@@ -1,6 +1,6 @@
 """The DataFrame that runs a task: sources packed, grouped by bucket, joined by a stateful operator, observed.
 
-    source -> mapInArrow(pack) -> withWatermark -+
+    source, or a list of files -> mapInArrow(pack) -> withWatermark -+
     results of another operator -----------------+-> union -> groupBy(label) -> stateful operator -> observe
     ticks and end markers, mail -----------------+
 
@@ -38,6 +38,7 @@ from watersmeet.spark.host.control import FORMAT, ControlSource
 from watersmeet.spark.host.idle import FORMAT as IDLE_FORMAT
 from watersmeet.spark.host.idle import IdleSource, Patience
 from watersmeet.spark.host.metrics import METRICS_COLUMN
+from watersmeet.spark.host.open_files import FileColumns
 from watersmeet.spark.host.output import MAIL_COLUMN
 from watersmeet.spark.host.pack import NEWEST, SOURCE_SCHEMA
 from watersmeet.spark.host.report import observation, observation_name
@@ -109,12 +110,23 @@ def _output_schema(task: Task, results: StructType | None) -> StructType:
     return StructType([*columns, StructField(METRICS_COLUMN, ArrayType(LongType())), *mail])
 
 
-def packed_source(source: DataFrame, task: Task, number: int, idle: DataFrame | None = None) -> DataFrame:
+def packed_source(
+    source: DataFrame,
+    task: Task,
+    number: int,
+    idle: DataFrame | None = None,
+    files: FileColumns | None = None,
+) -> DataFrame:
     """The rows of a prepared source, packed for the buckets of an input.
 
-    `idle` says what it has reached where it has no rows: to Spark's watermark that is the same.
+    Args:
+        source: The rows, or a list of files.
+        task: The join.
+        number: The input.
+        idle: Says what it has reached where it has no rows: to Spark's watermark that is the same.
+        files: What the workers read from the files, where there is a list of them.
     """
-    packed = source.mapInArrow(pack_function(task, number), SOURCE_SCHEMA)
+    packed = source.mapInArrow(pack_function(task, number, files), SOURCE_SCHEMA)
     if idle is not None:
         packed = packed.unionAll(idle)
     if source.isStreaming and task.kind.uses_watermark:

@@ -17,6 +17,7 @@ from watersmeet.kernel.results import Results
 from watersmeet.query.stream import RESULT_ID, RESULT_TIME, WINDOW_END, WINDOW_START
 from watersmeet.spark.host.arrivals import ASIDE
 from watersmeet.spark.host.blobs import PackedRows
+from watersmeet.spark.host.handover import handover
 from watersmeet.spark.host.metrics import METRICS_COLUMN, metric_names
 from watersmeet.spark.host.set_aside import SET_ASIDE, STRUCT
 from watersmeet.spark.host.task import CLOSINGS, NextOperator, ResultRows, ResultStruct, Task
@@ -178,7 +179,7 @@ class LinkedRows:
         # Both operators have as many buckets, so the label of the ledger is the same.
         self._ledger = task.ledger
         self._metric_names = metric_names(len(task.inputs), len(task.functions))
-        self._packed = PackedRows()
+        self._packed = PackedRows(handover(used=task.one_host))
 
     def results(self, block: Results, ids: ResultIds | None = None) -> pa.RecordBatch:
         """A block of results: the columns the operator above needs, then time and end."""

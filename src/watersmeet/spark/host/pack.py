@@ -27,6 +27,7 @@ from watersmeet.kernel.ipc import to_ipc
 from watersmeet.spark.host.allocator import return_freed_memory
 from watersmeet.spark.host.arrivals import ASIDE
 from watersmeet.spark.host.blobs import PACKED_SCHEMA, PackedRows
+from watersmeet.spark.host.handover import handover
 from watersmeet.spark.host.set_aside import AHEAD, MALFORMED, NULL_KEY, NULL_TIME, TOMBSTONE, set_aside
 from watersmeet.spark.host.task import ROW_TIMES, InputTask, Task
 
@@ -80,7 +81,7 @@ def pack(
     spec = task.inputs[number]
     labels = task.labels_of(spec)
     report = Report(number)
-    packed = PackedRows()
+    packed = PackedRows(handover(used=task.one_host, tidy=heartbeat))
     most_bytes = _CHUNK_BYTES if task.memory is None else task.memory.chunk_bytes
     for chunk in _chunks(batches, most_bytes):
         sorted_out = _sorted_out(chunk, spec, report)
@@ -99,6 +100,7 @@ def pack(
     if heartbeat or report.rows or report.newest is not None:
         packed.add(task.ledger, number, report.to_bytes())
         yield _with_newest(packed, report)
+    packed.close()
     if task.memory is not None:
         return_freed_memory()
 

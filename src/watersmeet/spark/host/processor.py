@@ -30,6 +30,7 @@ from watersmeet.spark.host.local_runs import local_runs_for
 from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.memory_limit import refuse_large_batch
 from watersmeet.spark.host.output import FRAME_BYTES, output_of, result_ids
+from watersmeet.spark.host.running import running_batch
 from watersmeet.spark.host.set_aside import late_rows
 from watersmeet.spark.host.state import BucketState
 from watersmeet.spark.host.task import InputTask, Task
@@ -146,7 +147,8 @@ class Processor:
         self._blobs = blobs
         self._output = output_of(task)
         self._bucket_of = {label: bucket for bucket, label in enumerate(task.labels)}
-        self._query = _query_id()
+        running = running_batch()
+        self._query = "query" if running is None else running.query
 
     def rows(self, key: Any, frames: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:
         """Process what has come for one group."""
@@ -225,6 +227,7 @@ class Processor:
         local_runs = local_runs_for(self._query, task.name, number, strict=task.kind.needs_files)
         state = BucketState(self._blobs, local_runs, task.identity)
         refuse_other_query(task, state.manifest.identity)
+        state.use_run_files(task, number)
         bucket = state.bucket(task, number, self._query)
         if task.memory is not None:
             bucket.use_files(state)
@@ -296,10 +299,3 @@ def _results(outcome: Worked, messages: list[Message], aside: list[pa.RecordBatc
             aside.append(one)
         else:
             yield one
-
-
-def _query_id() -> str:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    return (context.getLocalProperty("sql.streaming.queryId") if context else None) or "query"

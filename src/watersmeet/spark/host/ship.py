@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from watersmeet.spark.host.open_files import FileColumns
 from watersmeet.spark.host.state import KEY_SCHEMA, VALUE_SCHEMA
 from watersmeet.spark.host.task import Task
 
@@ -56,10 +57,13 @@ def worker_function(module: str, function: str, *arguments: Any) -> Callable[[Ba
     return run
 
 
-def pack_function(task: Task, number: int) -> Callable[[Batches], Batches]:
-    """Packs a source, for `mapInArrow`; one task per batch also sends signs of life."""
+def pack_function(task: Task, number: int, files: FileColumns | None = None) -> Callable[[Batches], Batches]:
+    """Packs a source, for `mapInArrow`; one task per batch also sends signs of life.
+
+    With `files` the batches list files, and say nothing of their rows.
+    """
     load = loader()
-    pickled = pickle.dumps(task)
+    pickled = pickle.dumps((task, files))
 
     def pack_partition(batches: Batches) -> Batches:
         import pickle
@@ -69,7 +73,10 @@ def pack_function(task: Task, number: int) -> Callable[[Batches], Batches]:
         packing = load("watersmeet.spark.host.pack")
         context = TaskContext.get()
         first = context is None or context.partitionId() == 0
-        yield from packing.pack(pickle.loads(pickled), number, batches, heartbeat=first)  # noqa: S301
+        sent, wanted = pickle.loads(pickled)  # noqa: S301
+        if wanted is not None:
+            batches = load("watersmeet.spark.host.open_files").rows_of_files(wanted, batches)
+        yield from packing.pack(sent, number, batches, heartbeat=first)
 
     return pack_partition
 

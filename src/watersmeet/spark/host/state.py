@@ -1,7 +1,7 @@
 """The durable state of one bucket: a map with a manifest and what it lists.
 
     "manifest"    identity of the query, the runs of every window, the timer, values of the bucket
-    run name      blob
+    run name      blob, unless it lies in a file beside the checkpoint (`host.run_files`)
     value name    a value that is kept apart
 
 A batch reads the manifest, puts the new blobs, removes the expired ones and writes the manifest, so the
@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from watersmeet.errors import DamagedRun
 from watersmeet.kernel.blob import blob_checksum, to_blob
@@ -35,10 +36,12 @@ from watersmeet.kernel.window import StoredRun
 from watersmeet.optimize.adapt import Remembered
 from watersmeet.spark.host.local_runs import LocalRuns
 from watersmeet.spark.host.mail_books import MailBooks
+from watersmeet.spark.host.run_files import Gone, RunFiles, WrittenRun, new_folder, run_files
 from watersmeet.spark.host.task import Task
 
-KEY_SCHEMA = "id string"
-VALUE_SCHEMA = "blob binary"
+# Spelt out: of a text Spark asks Java what it means, for every task.
+KEY_SCHEMA = StructType([StructField("id", StringType())])
+VALUE_SCHEMA = StructType([StructField("blob", BinaryType())])
 MANIFEST = ("manifest",)
 
 # Its layer knows nothing of how state is written.
@@ -59,6 +62,9 @@ class RunEntry:
     length: int
     checksum: int
     size: int
+    # The file beside the checkpoint that has it, and where; empty where the map has it.
+    file: str = ""
+    offset: int = 0
 
 
 @stored_as("manifest")
@@ -77,6 +83,8 @@ class Manifest:
         named: How many names were given to runs.
         version: Different after every batch, where the bucket stays in memory.
         batches_with_ids: How many batches have had results with ids: ids of the next one follow from it.
+        folder: Where its files lie, under the checkpoint.
+        gone: Files that earlier states may name: the batch their last run has left in, and their numbers.
     """
 
     identity: str
@@ -89,6 +97,8 @@ class Manifest:
     named: int = 0
     version: str = ""
     batches_with_ids: int = 0
+    folder: str = ""
+    gone: list[Gone] = field(default_factory=list)
 
 
 class _InMemory(NamedTuple):
@@ -111,6 +121,8 @@ class BucketState:
         """Load the manifest of the current group from Spark's map state."""
         self._blobs = blobs
         self._local_runs = local_runs
+        # Runs beside the checkpoint; None where nobody knows where that is.
+        self._files: RunFiles | None = None
         # Runs that were written before the end of the batch.
         self._written: dict[str, RunEntry] = {}
         # Those that were there before it.
@@ -119,6 +131,11 @@ class BucketState:
         self._kept: dict[str, Any] = {}
         stored = blobs.getValue(MANIFEST)
         self.manifest: Manifest = Manifest(identity) if stored is None else decode(stored[0], Manifest)
+
+    def use_run_files(self, task: Task, number: int) -> None:
+        """Keep runs in files, if somebody has said where the checkpoint is."""
+        self.manifest.folder = self.manifest.folder or new_folder(task, number)
+        self._files = run_files(task, self.manifest.folder)
 
     def bucket(self, task: Task, number: int, query: str) -> Bucket:
         """The bucket as it was after the last batch.
@@ -161,8 +178,8 @@ class BucketState:
         """Write a run now instead of at the end of the batch; returns it as one that is in its file only."""
         if stored.id in self._known:
             return stored
-        entry = self._written[stored.id] = self._write(stored)
-        return replace(stored, open=partial(self._open, entry, schema))
+        self._write([stored])
+        return replace(stored, open=partial(self._open, self._written[stored.id], schema))
 
     def new_name(self) -> str:
         """A name for a new run.
@@ -176,11 +193,17 @@ class BucketState:
 
     def open_runs(self) -> set[str]:
         """The names of the runs that are open."""
-        return self._local_runs.open_runs()
+        opened = self._local_runs.open_runs()
+        if self._files is not None:
+            files = self._files.open_files()
+            opened |= {entry.id for entry in self._all_entries() if entry.file in files}
+        return opened
 
     def close_others(self, names: set[str]) -> None:
         """Close all runs but some."""
         self._local_runs.close_others(names)
+        if self._files is not None:
+            self._files.close_others({entry.file for entry in self._all_entries() if entry.id in names})
 
     def entries(self, bucket: Bucket, number: int) -> list[RunEntry]:
         """The lines about the rows of one input."""
@@ -211,20 +234,28 @@ class BucketState:
     def _save_windows(self, bucket: Bucket) -> None:
         before = self._entries()
         all_removed: list[str] = []
-        for window, entries in zip(bucket.windows, self.manifest.windows, strict=True):
-            added, removed = window.take_changes()
+        changes = [window.take_changes() for window in bucket.windows]
+        # A run may come from another window, or be written already.
+        self._write([one for added, _ in changes for one in added if one.id not in before])
+        for (added, removed), entries in zip(changes, self.manifest.windows, strict=True):
             gone = set(removed)
             entries[:] = [entry for entry in entries if entry.id not in gone]
-            # A run may come from another window.
-            entries += [before.get(stored.id) or self._entry(stored) for stored in added]
+            entries += [before.get(stored.id) or self._written.pop(stored.id) for stored in added]
             all_removed += removed
-        names = self._entries().keys()
+        there = self._entries()
         # And those that were written and have gone in one batch.
-        all_removed = [name for name in (*all_removed, *self._written) if name not in names]
-        for name in all_removed:
-            self._blobs.removeKey((name,))
+        before |= self._written
+        left = [before[name] for name in (*all_removed, *self._written) if name not in there]
         self._written = {}
-        self._local_runs.keep_only(set(names), all_removed)
+        from_map = [entry.id for entry in left if not entry.file]
+        for name in from_map:
+            self._blobs.removeKey((name,))
+        self._local_runs.keep_only(set(there), from_map)
+        if self._files is not None:
+            named = {entry.file for entry in there.values()}
+            self._files.close_others(named)
+            files = {entry.file for entry in left} - named - {""}
+            self.manifest.gone = self._files.let_go(self.manifest.gone, files)
 
     def _save_apart(self, kept: dict[str, Any]) -> None:
         for name, value in kept.items():
@@ -240,28 +271,56 @@ class BucketState:
     def _entries(self) -> dict[str, RunEntry]:
         return {entry.id: entry for entries in self.manifest.windows for entry in entries}
 
-    def _entry(self, stored: StoredRun) -> RunEntry:
-        return self._written.pop(stored.id) if stored.id in self._written else self._write(stored)
+    def _all_entries(self) -> list[RunEntry]:
+        """Also of runs that were written before the end of the batch."""
+        return [*self._entries().values(), *self._written.values()]
 
-    def _write(self, stored: StoredRun) -> RunEntry:
+    def _write(self, runs: list[StoredRun]) -> None:
+        """Write runs that are not yet written; those of a batch that go to a file go to one."""
+        new = [stored for stored in runs if stored.id not in self._written]
+        if not new:
+            return
+        if self._files is not None and self._files.takes_new:
+            places = self._files.put(int(new[0].id.removeprefix("run")), [stored.run for stored in new])
+        else:
+            places = [self._put_into_map(stored) for stored in new]
+        for stored, place in zip(new, places, strict=True):
+            self._written[stored.id] = RunEntry(
+                id=stored.id,
+                width=stored.time_slice.width,
+                number=stored.time_slice.number,
+                rows=stored.rows,
+                earliest=stored.earliest,
+                end=stored.end,
+                length=place.length,
+                checksum=place.checksum,
+                size=stored.size,
+                file=place.file,
+                offset=place.offset,
+            )
+
+    def _put_into_map(self, stored: StoredRun) -> WrittenRun:
         blob = to_blob(stored.run)
         self._blobs.updateValue((stored.id,), (blob,))
         self._local_runs.put(stored.id, blob)
-        return RunEntry(
-            id=stored.id,
-            width=stored.time_slice.width,
-            number=stored.time_slice.number,
-            rows=stored.rows,
-            earliest=stored.earliest,
-            end=stored.end,
-            length=len(blob),
-            checksum=blob_checksum(blob),
-            size=stored.size,
-        )
+        return WrittenRun("", 0, len(blob), blob_checksum(blob))
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
-        run = self._local_runs.get(entry.id, entry.length, entry.checksum, partial(self._fetch, entry.id))
+        if entry.file:
+            run = self._files_beside().get(WrittenRun(entry.file, entry.offset, entry.length, entry.checksum))
+        else:
+            run = self._local_runs.get(entry.id, entry.length, entry.checksum, partial(self._fetch, entry.id))
         return run if run.columns.schema.equals(schema) else with_columns(run, schema)
+
+    def _files_beside(self) -> RunFiles:
+        if self._files is None:
+            raise DamagedRun(
+                "rows of this checkpoint lie in files beside it, and nobody can say here where that is",
+                "it was written by a session on one machine.",
+                "start it there, with the setting spark.watersmeet.oneHost=false, until all windows have "
+                "passed: then the state has all rows.",
+            )
+        return self._files
 
     def _fetch(self, name: str) -> bytes:
         found = self._blobs.getValue((name,))

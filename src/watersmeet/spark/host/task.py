@@ -158,6 +158,9 @@ class Task:
         output: Where its results go.
         functions: The Python functions it asks.
         memory: How it keeps to its memory; None where that has no limit.
+        one_host: Whether all workers are on one host, so that packed rows and runs can lie in files.
+        notes: The folder in which workers find where the checkpoint is; None where nobody can tell them.
+        retained: For how many batches Spark keeps states.
     """
 
     identity: str
@@ -167,6 +170,9 @@ class Task:
     output: ResultRows | NextOperator
     functions: tuple[Function, ...] = ()
     memory: Bounded | None = None
+    one_host: bool = False
+    notes: str | None = None
+    retained: int = 100
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from watersmeet.query import JoinQuery
 from watersmeet.query.duration import duration, seconds
 from watersmeet.spark.advice import advise
 from watersmeet.spark.connect import is_connected
-from watersmeet.spark.dataframe import finished, result_schema
+from watersmeet.spark.dataframe import finished, placed, result_schema
 from watersmeet.spark.finish import all_read, deadline, wait_until
 from watersmeet.spark.host.operator import joined, packed_source
 from watersmeet.spark.host.output import MAIL_COLUMN
@@ -200,6 +200,7 @@ def deploy(
     listen(spark)
     sources = [prepared_source(query, number) for number in range(len(query.streams))]
     task = site_task(query, wiring, [source.schema for source in sources], here)
+    task = placed(task, spark)
     pair(str(checkpoint), box, here)
     spark.dataSource.register(MailSource)
     labels = dict(zip(task.buckets, task.labels, strict=True))

@@ -1,0 +1,189 @@
+"""Files that the workers open themselves: the same rows as Spark reads, wherever a query needs no more.
+
+Would catch: a column found under another name, a type read as another, a missing column that is no null, old
+timestamps shifted by a time zone, times far ahead that are believed, files read twice or never after a
+restart.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import watersmeet as wm
+from harness.scenario import Scenario
+from harness.streaming import result_values, sink_rows, to_memory, to_sink
+from oracles.reference import assert_same_rows
+from watersmeet.spark.files import source_of
+
+START = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
+SCHEMA = (
+    "k INT, ts TIMESTAMP, b BYTE, s SHORT, n BIGINT, f FLOAT, d DOUBLE, t STRING, raw BINARY, yes BOOLEAN, "
+    "day DATE, price DECIMAL(20, 4)"
+)
+
+
+def joined(left: DataFrame, right: DataFrame, **settings: Any) -> Any:
+    streams = [wm.stream(name, df, time="ts", window="1 hour") for name, df in (("a", left), ("b", right))]
+    return wm.join(*streams, **({"on": "k", "buckets": 2} | settings))
+
+
+def rows(
+    spark: SparkSession, folder: Path, schema: str, **settings: Any
+) -> tuple[list[bool], list[Any], list[Any]]:
+    """Of which streams the workers opened the files; what came; and what comes when Spark reads them."""
+    by_spark = spark.readStream.schema(schema).parquet(str(folder))
+    found, opened = [], []
+    for source in (lambda: wm.files(spark, str(folder), schema=schema), lambda: by_spark):
+        query, memory = to_memory(joined(source(), source(), **settings).to_dataframe())
+        batch = next(one for one in query.recentProgress if one.numInputRows)
+        # Java sees a row of each file, or all of them.
+        files = len(list(folder.glob("*.parquet")))
+        opened.append([one.numInputRows == files for one in batch.sources])
+        found.append(sorted(memory.drop("result_time").collect(), key=str))
+    assert not any(opened[1])
+    return opened[0], found[0], found[1]
+
+
+def test_every_type_is_what_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
+    """Written by Spark, whose timestamps are of the old kind, and by Arrow, in wider and narrower types."""
+    values = """SELECT id AS k, timestamp_seconds(1777636800 + id * 60 + 0.000001) AS ts,
+        CAST(id AS BYTE) AS b, CAST(id AS SHORT) AS s, id * 5000000000 AS n,
+        CAST(id / 3 AS FLOAT) AS f, id / 3D AS d,
+        IF(id = 3, NULL, concat('ä', id)) AS t, CAST(concat('x', id) AS BINARY) AS raw, id % 2 = 0 AS yes,
+        date_add(DATE '2026-05-01', CAST(id AS INT)) AS day, CAST(id / 7 AS DECIMAL(20, 4)) AS price
+        FROM (SELECT CAST(id AS INT) AS id FROM range(8))"""
+    spark.sql(values).coalesce(1).write.parquet(str(tmp_path / "files"))
+    table = pa.table(
+        {
+            "K": pa.array([1, 2], pa.int8()),
+            "ts": pa.array([START, START], pa.timestamp("ms", tz="Europe/Berlin")),
+            "n": pa.array([7, None], pa.int32()),
+            "t": pa.array(["x", "x"]).dictionary_encode(),
+            "d": pa.array([0.5, None], pa.float32()),
+            "price": pa.array([Decimal("1.2345"), None], pa.decimal128(20, 4)),
+            "more": pa.array([1, 2]),
+        }
+    )
+    pq.write_table(table, tmp_path / "files" / "other.parquet")
+    table = pa.table(
+        {
+            "k": pa.array([1, 2], pa.int32()),
+            "ts": pa.array([START.replace(tzinfo=None)] * 2, pa.timestamp("us")),
+            "n": pa.array([7, 1 << 31], pa.uint32()),
+            "d": pa.array([5, None], pa.int32()),
+            "price": pa.array([Decimal("1.25"), None], pa.decimal128(5, 2)),
+        }
+    )
+    pq.write_table(table, tmp_path / "files" / "third.parquet")
+    opened, ours, theirs = rows(spark, tmp_path / "files", SCHEMA)
+    assert opened == [True, True]
+    assert ours == theirs
+    assert len(ours) > 10
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        pytest.param({"select": ["a.t", "b.k"]}, [True, True], id="some columns"),
+        pytest.param({"on": ["a.k = b.k", "a.ts <= b.ts"]}, [True, True], id="a condition between streams"),
+        pytest.param(
+            {"on": ["a.k = b.k", "a.k > 1"]},
+            [False, True],
+            id="a filter",
+        ),
+        pytest.param({"on": ["a.k + 1 = b.k"]}, [False, True], id="a key that is an expression"),
+    ],
+)
+def test_what_spark_has_to_do_is_left_to_it(
+    spark: SparkSession, tmp_path: Path, settings: Mapping[str, Any], expected: list[bool]
+) -> None:
+    spark.sql(
+        "SELECT id AS k, timestamp_seconds(1777636800 + id) AS ts, 'x' AS t FROM range(5)"
+    ).write.parquet(str(tmp_path / "files"))
+    opened, ours, theirs = rows(spark, tmp_path / "files", "k BIGINT, ts TIMESTAMP, t STRING", **settings)
+    assert opened == expected
+    assert ours == theirs
+    assert ours
+
+
+def test_whatever_is_done_to_it_before_is_sparks(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("SELECT 1 AS k, timestamp_seconds(1777636800) AS ts").write.parquet(str(tmp_path / "files"))
+    schema = "k INT, ts TIMESTAMP"
+    df = wm.files(spark, str(tmp_path / "files"), schema=schema)
+    assert source_of(df) is not None
+    assert source_of(df.filter("k > 1")) is None
+    assert source_of(wm.files(spark, str(tmp_path / "files"), schema="k ARRAY<INT>, ts TIMESTAMP")) is None
+    (tmp_path / "days").mkdir()
+    assert source_of(wm.files(spark, str(tmp_path / "days"), schema=schema)) is not None
+    (tmp_path / "days" / "k=7").mkdir()
+    for folder in ("days", "days/k=7", "*"):
+        assert source_of(wm.files(spark, str(tmp_path / folder), schema=schema)) is None
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert source_of(wm.files(spark, str(tmp_path / "files"), schema=schema)) is None
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    merged = wm.files(spark, str(tmp_path / "files"), schema=schema, options={"mergeSchema": True})
+    assert source_of(merged) is None
+
+
+def test_times_far_ahead_are_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    """And rows without a time, or a key, are counted, as from any source."""
+    (tmp_path / "files").mkdir()
+    ahead = dt.datetime.now(dt.UTC) + dt.timedelta(days=400)
+    table = pa.table(
+        {
+            "k": pa.array([1, 2, 3, None], pa.int32()),
+            "ts": pa.array([START, ahead, None, START], pa.timestamp("us", tz="UTC")),
+        }
+    )
+    pq.write_table(table, tmp_path / "files" / "one.parquet")
+    df = wm.files(spark, str(tmp_path / "files"), schema="k INT, ts TIMESTAMP")
+    other = wm.files(spark, str(tmp_path / "files"), schema="k INT, ts TIMESTAMP")
+    query, memory = to_memory(joined(df, other).to_dataframe())
+    assert [row.a.k for row in memory.collect()] == [1]
+    counts = wm.metrics(next(one for one in query.recentProgress if one.numInputRows))[0].streams
+    for one in counts.values():
+        assert (one.rows, one.null_times, one.future_times, one.null_keys) == (4, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pa.array(["1"]), "is string, and should be int32"),
+        (pa.array([1 << 40]), "is int64, and should be int32"),
+    ],
+)
+def test_other_types_are_named(spark: SparkSession, tmp_path: Path, column: pa.Array, said: str) -> None:
+    (tmp_path / "files").mkdir()
+    pq.write_table(
+        pa.table({"k": column, "ts": pa.array([START], pa.timestamp("us", tz="UTC"))}),
+        tmp_path / "files" / "one.parquet",
+    )
+    df = wm.files(spark, str(tmp_path / "files"), schema="k INT, ts TIMESTAMP")
+    with pytest.raises(Exception, match=said):
+        to_memory(joined(df, df).to_dataframe())
+
+
+def test_a_file_that_is_none(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "one.parquet").write_bytes(b"nothing of the kind")
+    df = wm.files(spark, str(tmp_path / "files"), schema="k INT, ts TIMESTAMP")
+    with pytest.raises(Exception, match=r"one\.parquet cannot be read"):
+        to_memory(joined(df, df).to_dataframe())
+
+
+def test_a_restart_goes_on_with_the_next_file(spark: SparkSession, tmp_path: Path) -> None:
+    """And a checkpoint of one way of reading goes on with the other."""
+    scenario = Scenario(tmp_path, late_rows=True)
+    for number in range(4):
+        scenario.feed(1)
+        to_sink(scenario.query(spark, opened=number % 2 == 1).to_dataframe(), tmp_path)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
