@@ -19,6 +19,7 @@ _COMPILED = (
     "join",
     "digest",
     "result_ids",
+    "simple_records",
 )
 
 

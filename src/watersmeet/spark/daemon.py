@@ -19,6 +19,7 @@ def main() -> None:
 
     import watersmeet.spark.buckets
     import watersmeet.spark.host.open_files
+    import watersmeet.spark.host.open_records
     import watersmeet.spark.host.pack
     import watersmeet.spark.host.plain
     import watersmeet.spark.host.processor  # noqa: F401

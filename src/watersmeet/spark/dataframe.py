@@ -22,7 +22,6 @@ from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_ID, added_columns
 from watersmeet.spark.advice import advise
 from watersmeet.spark.connect import distant_server
-from watersmeet.spark.files import listed
 from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
 from watersmeet.spark.host.operator import control_source, idle_source, joined, packed_source, packed_times
@@ -30,12 +29,11 @@ from watersmeet.spark.host.set_aside import SET_ASIDE, STRUCT
 from watersmeet.spark.host.task import Task
 from watersmeet.spark.listener import listen, notes_folder
 from watersmeet.spark.master import on_one_host
+from watersmeet.spark.opened import opened_by_workers
 from watersmeet.spark.prepare import (
     believed_time,
     column_named,
     guarded,
-    latest_time,
-    opened_files,
     prepared_sources,
     task_tree,
     times_input,
@@ -95,12 +93,9 @@ def join_dataframe(
         idle = None
         if streaming and query.streams[stream].idle is not None:
             idle = idle_source(spark, task, number, streams, control)
-        source = sources[stream]
-        opened = opened_files(plan, stream, source.schema, set_aside=set_aside) if streaming else None
-        if opened is not None:
-            settings = query.streams[stream]
-            latest = latest_time(settings) if guarded(plan, settings) else None
-            source = listed(spark, settings.source, latest)
+        schema = sources[stream].schema
+        found = opened_by_workers(plan, stream, schema, set_aside=set_aside) if streaming else None
+        source, opened = (sources[stream], None) if found is None else found
         return packed_source(source, task, number, idle, opened)
 
     def output(operator: Operator) -> DataFrame:

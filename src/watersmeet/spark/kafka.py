@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from watersmeet.errors import choices
 from watersmeet.spark.endpoints import InvalidEndpoint
 from watersmeet.spark.kafka_packages import kafka_packages
+from watersmeet.spark.kafka_records import SIMPLE, RecordSource, is_simple, note_records
 from watersmeet.spark.session import essence
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from watersmeet.spark.kafka_decoding import Decoder
 
 # Where the record of a row stands.
 COORDINATES = {
@@ -26,8 +29,8 @@ COORDINATES = {
 }
 RECORD_TIME = "kafka_time"
 
-# While a record is decoded: its bytes, what became of them, and why it cannot be used.
-_VALUE, _RECORD, _REASON = "__value", "__record", "__reason"
+# While a record is decoded: its bytes, whether it is simple, what became of them, and why it cannot be used.
+_VALUE, _SIMPLE, _RECORD, _REASON = "__value", "__simple", "__record", "__reason"
 
 
 class ConnectorMissing(InvalidEndpoint):
@@ -78,11 +81,7 @@ def kafka(
         ConnectorMissing: Spark runs without its connector.
         InvalidEndpoint: The description makes no sense.
     """
-    from pyspark.sql import functions as F
-
-    from watersmeet.spark.host.set_aside import MALFORMED, TOMBSTONE
     from watersmeet.spark.kafka_decoding import decoder
-    from watersmeet.spark.problem import problem
 
     made = decoder(decode, schema, {name: _text(value) for name, value in (decode_options or {}).items()})
     _refuse_clashes(made.names)
@@ -94,15 +93,46 @@ def kafka(
         **{name: _text(value) for name, value in (options or {}).items()},
     }
     raw = _load(spark, said, streaming=streaming)
+    found = _decoded(raw, made)
+    if made.simple is not None and _decodes_as_usual(spark):
+        note_records(found, RecordSource(_decoded(raw, made, leave_simple=True), made.simple))
+    return found
+
+
+def _decoded(raw: DataFrame, made: Decoder, *, leave_simple: bool = False) -> DataFrame:
+    """Records with their columns, where they stand, and what is wrong with them.
+
+    Args:
+        raw: As the connector gives them.
+        made: How they are decoded.
+        leave_simple: Whether simple records are left as they are, in one more column.
+    """
+    from pyspark.sql import functions as F
+
+    from watersmeet.spark.host.set_aside import MALFORMED, TOMBSTONE
+    from watersmeet.spark.problem import problem
+
     where = [F.col(column).alias(name) for name, column in COORDINATES.items()]
     # In steps, so that a record is decoded once whatever is asked of it.
-    value, record, reason = F.col(_VALUE), F.col(_RECORD), F.col(_REASON)
-    records = raw.select(F.col("value").alias(_VALUE), made.record(F.col("value")).alias(_RECORD), *where)
-    wrong = F.when(value.isNull(), TOMBSTONE).when(made.malformed(value, record), MALFORMED)
+    value, record, reason, simple = F.col(_VALUE), F.col(_RECORD), F.col(_REASON), F.col(_SIMPLE)
+    records = raw.select(F.col("value").alias(_VALUE), *where).withColumn(
+        _SIMPLE, is_simple(value, made.simple)
+    )
+    own = made.record(value)
+    records = records.withColumn(_RECORD, F.when(~simple, own) if leave_simple else own)
+    # To decode a record shows whether it begins with an object, and not whether that is all there is.
+    wrong = F.when(value.isNull(), TOMBSTONE).when(~simple & made.malformed(value, record), MALFORMED)
     records = records.withColumn(_REASON, wrong)
     # What is left of a record that cannot be used must not be joined.
     columns = [F.when(reason.isNull(), record.getField(name)).alias(name) for name in made.names]
+    if leave_simple:
+        columns.append(F.when(simple, value).alias(SIMPLE))
     return records.select(*columns, *COORDINATES, problem(reason, value))
+
+
+def _decodes_as_usual(spark: SparkSession) -> bool:
+    """Whether times are read as Spark reads them since 3.0."""
+    return str(spark.conf.get("spark.sql.legacy.timeParserPolicy", "CORRECTED")).upper() != "LEGACY"
 
 
 def _load(spark: SparkSession, said: Mapping[str, str], *, streaming: bool) -> DataFrame:

@@ -14,9 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from watersmeet.errors import choices
+from watersmeet.kernel.simple_records import Kind, SimpleField, simple_pattern
 from watersmeet.spark.endpoints import InvalidEndpoint
 from watersmeet.spark.session import essence
 
@@ -40,11 +53,13 @@ class Decoder:
         names: The columns.
         record: Makes a struct of them, and perhaps more, from the bytes.
         malformed: Says from the bytes and that struct whether the record could not be decoded.
+        simple: The fields by which simple records are known (`kernel.simple_records`); None if none are.
     """
 
     names: tuple[str, ...]
     record: Callable[[Column], Column]
     malformed: Callable[[Column, Column], Column]
+    simple: tuple[SimpleField, ...] | None = None
 
 
 def decoder(decode: str, schema: str | StructType | None, options: Mapping[str, str]) -> Decoder:
@@ -104,7 +119,31 @@ def _json(schema: Any, options: Mapping[str, str]) -> Decoder:
         tuple(columns.names),
         lambda value: F.from_json(value.cast("string"), _with_broken(columns), settings),
         malformed,
+        None if options else _simple(columns),
     )
+
+
+def _simple(columns: StructType) -> tuple[SimpleField, ...] | None:
+    """The fields of simple records; None where a type has values that are not as simple."""
+    known = [_KINDS.get(type(field.dataType)) for field in columns.fields]
+    if None in known:
+        return None
+    pairs = zip(columns.names, (one for one in known if one is not None), strict=True)
+    fields = tuple(SimpleField(name, *kind) for name, kind in pairs)
+    return fields if simple_pattern(fields) is not None else None
+
+
+# So many digits always fit.
+_KINDS: dict[type[DataType], tuple[Kind, int]] = {
+    ByteType: (Kind.WHOLE, 2),
+    ShortType: (Kind.WHOLE, 4),
+    IntegerType: (Kind.WHOLE, 9),
+    LongType: (Kind.WHOLE, 18),
+    DoubleType: (Kind.NUMBER, 0),
+    StringType: (Kind.TEXT, 0),
+    BooleanType: (Kind.FLAG, 0),
+    TimestampType: (Kind.INSTANT, 0),
+}
 
 
 def _csv(schema: Any, options: Mapping[str, str]) -> Decoder:

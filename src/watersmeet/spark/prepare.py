@@ -25,8 +25,6 @@ from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.function import Function
 from watersmeet.query.kind import OUTER
 from watersmeet.spark.buckets import OperatorBuckets, ProgressiveBuckets
-from watersmeet.spark.files import source_of
-from watersmeet.spark.host.open_files import FileColumns
 from watersmeet.spark.host.task import (
     CLOSINGS,
     Aligned,
@@ -53,40 +51,56 @@ CONTENT, PROBLEM, BELIEVED, WANTED = "content", "problem", "believed", "wanted"
 
 
 def prepared_sources(plan: Plan, *, streaming: bool = False, set_aside: bool = False) -> list[DataFrame]:
-    """Per stream the DataFrame to pack, with columns c0, c1, ... as `source_columns` lists them.
+    """Per stream the DataFrame to pack."""
+    streams = enumerate(plan.query.streams)
+    return [
+        prepared_source(plan, number, stream.source, streaming=streaming, set_aside=set_aside)
+        for number, stream in streams
+    ]
+
+
+def prepared_source(
+    plan: Plan,
+    number: int,
+    source: DataFrame,
+    *,
+    streaming: bool = False,
+    set_aside: bool = False,
+    beside: Iterable[Column] = (),
+) -> DataFrame:
+    """The DataFrame of a stream to pack, with columns c0, c1, ... as `source_columns` lists them.
 
     Further columns follow: the whole row as JSON, if rows that are set aside are asked for; why a row cannot
     be used, where its source says so; whether a time is believed, where not every one is; and whether the
     filters hold. Only where a watermark follows the newest row, rows that fail them have to be seen: of them
     only the time is left. Elsewhere they are gone. Filters say nothing about rows that cannot be used.
+    Columns `beside` these come last.
     """
-    prepared = []
-    for number, stream in enumerate(plan.query.streams):
-        source: DataFrame = stream.source.alias(stream.name)
-        refs = source_columns(plan, number)
-        columns = {f"c{i}": value_column(plan.query, ref) for i, ref in enumerate(refs)}
-        if set_aside:
-            columns[CONTENT] = _as_json(stream)
-        filters = [F.expr(condition.text) for condition in plan.query.filters if condition.stream == number]
-        if filters and streaming and not plan.endless:
-            wanted = F.coalesce(reduce(lambda left, right: left & right, filters), F.lit(False))
-            time = f"c{refs.index(Ref(number, stream.time))}"
-            told = wanted if stream.problem is None else wanted | column_named(stream.problem).isNotNull()
-            columns = {
-                name: one if name == time else F.when(told if name == CONTENT else wanted, one)
-                for name, one in columns.items()
-            }
-        else:
-            wanted = None
-            source = filtered(source, stream, filters)
-        if stream.problem is not None:
-            columns[PROBLEM] = reason_of(stream.problem)
-        if guarded(plan, stream):
-            columns[BELIEVED] = believed_time(stream)
-        if wanted is not None:
-            columns[WANTED] = wanted
-        prepared.append(source.select(*[column.alias(name) for name, column in columns.items()]))
-    return prepared
+    stream = plan.query.streams[number]
+    source = source.alias(stream.name)
+    refs = source_columns(plan, number)
+    columns = {f"c{i}": value_column(plan.query, ref) for i, ref in enumerate(refs)}
+    if set_aside:
+        columns[CONTENT] = _as_json(stream)
+    filters = [F.expr(condition.text) for condition in plan.query.filters if condition.stream == number]
+    if filters and streaming and not plan.endless:
+        wanted = F.coalesce(reduce(lambda left, right: left & right, filters), F.lit(False))
+        time = f"c{refs.index(Ref(number, stream.time))}"
+        told = wanted if stream.problem is None else wanted | column_named(stream.problem).isNotNull()
+        columns = {
+            name: one if name == time else F.when(told if name == CONTENT else wanted, one)
+            for name, one in columns.items()
+        }
+    else:
+        wanted = None
+        source = filtered(source, stream, filters)
+    if stream.problem is not None:
+        columns[PROBLEM] = reason_of(stream.problem)
+    if guarded(plan, stream):
+        columns[BELIEVED] = believed_time(stream)
+    if wanted is not None:
+        columns[WANTED] = wanted
+    return source.select(*[column.alias(name) for name, column in columns.items()], *beside)
 
 
 def filtered(source: DataFrame, stream: Stream, filters: Iterable[Column]) -> DataFrame:
@@ -117,41 +131,18 @@ def believed_time(stream: Stream) -> Column:
     be compiled, and to become fast, anew in every batch.
     """
     time = column_named(stream.time)
-    return time <= F.get(F.array(latest_time(stream)), time.isNull().cast("int"))
+    return time <= latest_beside(stream, time)
+
+
+def latest_beside(stream: Stream, other: Column) -> Column:
+    """The latest time that is believed, beside any column; beside a null it may be null."""
+    return F.get(F.array(latest_time(stream)), other.isNull().cast("int"))
 
 
 def latest_time(stream: Stream) -> Column:
     """The latest time of a stream that is believed in a batch."""
     assert stream.max_future is not None
     return F.current_timestamp() + F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
-
-
-def opened_files(plan: Plan, number: int, schema: StructType, *, set_aside: bool) -> FileColumns | None:
-    """What workers read themselves from the files of a stream; None where Spark has to read them.
-
-    Args:
-        plan: The plan.
-        number: The stream.
-        schema: Of its prepared source.
-        set_aside: Whether rows that are set aside are asked for, which Spark writes as JSON.
-    """
-    stream = plan.query.streams[number]
-    refs = source_columns(plan, number)
-    left_to_spark = (
-        set_aside
-        or any(condition.stream == number for condition in plan.query.filters)
-        or any(ref.attribute is not None for ref in refs)
-        # Its times are read a second time.
-        or any(number in plan.counted_whole(operator) for operator in operators(plan.root))
-    )
-    if left_to_spark or source_of(stream.source) is None:
-        return None
-    columns = tuple(
-        (ref.column, to_arrow_type(field.dataType, timezone="UTC"))
-        for ref, field in zip(refs, schema.fields, strict=False)
-    )
-    time = refs.index(Ref(number, stream.time))
-    return FileColumns(columns, time if guarded(plan, stream) else None)
 
 
 def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:

@@ -42,13 +42,12 @@ class FileColumns:
     columns: tuple[tuple[str, pa.DataType], ...]
     time: int | None = None
 
-
-def rows_of_files(wanted: FileColumns, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of all files that are listed, file by file."""
-    for batch in batches:
-        latest = batch.column(1).to_pylist() if batch.num_columns > 1 else [None] * batch.num_rows
-        for path, until in zip(batch.column(0).to_pylist(), latest, strict=True):
-            yield from _rows_of(_local_path(path), wanted, None if until is None else int(until))
+    def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of all files that are listed, file by file."""
+        for batch in batches:
+            latest = batch.column(1).to_pylist() if batch.num_columns > 1 else [None] * batch.num_rows
+            for path, until in zip(batch.column(0).to_pylist(), latest, strict=True):
+                yield from _rows_of(_local_path(path), self, None if until is None else int(until))
 
 
 def _rows_of(path: str, wanted: FileColumns, until: int | None) -> Iterator[pa.RecordBatch]:

@@ -39,6 +39,7 @@ from watersmeet.spark.host.idle import FORMAT as IDLE_FORMAT
 from watersmeet.spark.host.idle import IdleSource, Patience
 from watersmeet.spark.host.metrics import METRICS_COLUMN
 from watersmeet.spark.host.open_files import FileColumns
+from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.host.output import MAIL_COLUMN
 from watersmeet.spark.host.pack import NEWEST, SOURCE_SCHEMA
 from watersmeet.spark.host.report import observation, observation_name
@@ -115,18 +116,18 @@ def packed_source(
     task: Task,
     number: int,
     idle: DataFrame | None = None,
-    files: FileColumns | None = None,
+    opened: FileColumns | RecordColumns | None = None,
 ) -> DataFrame:
     """The rows of a prepared source, packed for the buckets of an input.
 
     Args:
-        source: The rows, or a list of files.
+        source: The rows, a list of files, or records.
         task: The join.
         number: The input.
         idle: Says what it has reached where it has no rows: to Spark's watermark that is the same.
-        files: What the workers read from the files, where there is a list of them.
+        opened: What the workers make of files or records.
     """
-    packed = source.mapInArrow(pack_function(task, number, files), SOURCE_SCHEMA)
+    packed = source.mapInArrow(pack_function(task, number, opened), SOURCE_SCHEMA)
     if idle is not None:
         packed = packed.unionAll(idle)
     if source.isStreaming and task.kind.uses_watermark:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from watersmeet.spark.host.open_files import FileColumns
+from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.host.state import KEY_SCHEMA, VALUE_SCHEMA
 from watersmeet.spark.host.task import Task
 
@@ -57,13 +58,15 @@ def worker_function(module: str, function: str, *arguments: Any) -> Callable[[Ba
     return run
 
 
-def pack_function(task: Task, number: int, files: FileColumns | None = None) -> Callable[[Batches], Batches]:
+def pack_function(
+    task: Task, number: int, opened: FileColumns | RecordColumns | None = None
+) -> Callable[[Batches], Batches]:
     """Packs a source, for `mapInArrow`; one task per batch also sends signs of life.
 
-    With `files` the batches list files, and say nothing of their rows.
+    With `opened` the batches list files, or have records, which it makes rows of.
     """
     load = loader()
-    pickled = pickle.dumps((task, files))
+    pickled = pickle.dumps((task, opened))
 
     def pack_partition(batches: Batches) -> Batches:
         import pickle
@@ -75,7 +78,7 @@ def pack_function(task: Task, number: int, files: FileColumns | None = None) -> 
         first = context is None or context.partitionId() == 0
         sent, wanted = pickle.loads(pickled)  # noqa: S301
         if wanted is not None:
-            batches = load("watersmeet.spark.host.open_files").rows_of_files(wanted, batches)
+            batches = wanted.rows(batches)
         yield from packing.pack(sent, number, batches, heartbeat=first)
 
     return pack_partition

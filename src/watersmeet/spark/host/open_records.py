@@ -1,0 +1,57 @@
+"""Records that a worker decodes itself: simple ones, beside those that Spark has decoded.
+
+(c0, c1, ..., record, latest)  ->  (c0, c1, ...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watersmeet.kernel.simple_records import SimpleField, simple_columns
+
+
+@dataclass(frozen=True)
+class RecordColumns:
+    """What is wanted of every record.
+
+    Attributes:
+        fields: What simple records have.
+        taken: For every packed column the field it is; None where Spark knows it.
+        time: Which packed column is the time, if not every time is believed; None believes all.
+        believed: The column that says so.
+    """
+
+    fields: tuple[SimpleField, ...]
+    taken: tuple[int | None, ...]
+    time: int | None = None
+    believed: int | None = None
+
+    def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of all records: of a batch, those that Spark has decoded before the simple ones."""
+        for batch in batches:
+            record = batch.column(self._known)
+            if not record.null_count:
+                yield self._decoded(batch)
+                continue
+            yield batch.filter(record.is_null()).select(list(range(self._known)))
+            yield self._decoded(batch.filter(record.is_valid()))
+
+    @property
+    def _known(self) -> int:
+        """How many columns there are before the record."""
+        return len(self.taken)
+
+    def _decoded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = simple_columns(batch.column(self._known), self.fields)
+        columns = [
+            batch.column(place) if field is None else found[field].cast(batch.column(place).type)
+            for place, field in enumerate(self.taken)
+        ]
+        if self.time is not None and self.believed is not None:
+            latest = batch.column(self._known + 1).cast(columns[self.time].type)
+            columns[self.believed] = pc.less_equal(columns[self.time], latest)
+        return pa.record_batch(columns, batch.schema.names[: self._known])

@@ -1,0 +1,92 @@
+"""Which sources the workers open or decode themselves, and what they are told: files, and records of Kafka.
+
+Everything else, and whatever a query needs Spark for, comes as Spark reads it. The results are the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+
+from watersmeet.plan.layout import Ref
+from watersmeet.plan.plan import operators
+from watersmeet.spark.files import LATEST, listed, source_of
+from watersmeet.spark.host.open_files import FileColumns
+from watersmeet.spark.host.open_records import RecordColumns
+from watersmeet.spark.kafka_records import SIMPLE, RecordSource, records_of
+from watersmeet.spark.prepare import (
+    BELIEVED,
+    guarded,
+    latest_beside,
+    latest_time,
+    prepared_source,
+    source_columns,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from watersmeet.plan import Plan
+    from watersmeet.query import Stream
+
+Opened = tuple["DataFrame", FileColumns | RecordColumns]
+
+
+def opened_by_workers(plan: Plan, number: int, schema: StructType, *, set_aside: bool) -> Opened | None:
+    """What goes to the workers instead of rows, and what they make of it; None where Spark has to read.
+
+    Args:
+        plan: The plan.
+        number: The stream.
+        schema: Of its prepared source.
+        set_aside: Whether rows that are set aside are asked for, which Spark writes as JSON.
+    """
+    stream = plan.query.streams[number]
+    refs = source_columns(plan, number)
+    left_to_spark = (
+        set_aside
+        or any(condition.stream == number for condition in plan.query.filters)
+        or any(ref.attribute is not None for ref in refs)
+        # Its times are read a second time.
+        or any(number in plan.counted_whole(operator) for operator in operators(plan.root))
+    )
+    if left_to_spark:
+        return None
+    time = refs.index(Ref(number, stream.time)) if guarded(plan, stream) else None
+    if source_of(stream.source) is not None:
+        return _files(stream, refs, schema, time)
+    records = records_of(stream.source)
+    return None if records is None else _records(plan, number, records, refs, time)
+
+
+def _files(stream: Stream, refs: tuple[Ref, ...], schema: StructType, time: int | None) -> Opened:
+    columns = tuple(
+        (ref.column, to_arrow_type(field.dataType, timezone="UTC"))
+        for ref, field in zip(refs, schema.fields, strict=False)
+    )
+    latest = None if time is None else latest_time(stream)
+    return listed(stream.source.sparkSession, stream.source, latest), FileColumns(columns, time)
+
+
+def _records(
+    plan: Plan, number: int, records: RecordSource, refs: tuple[Ref, ...], time: int | None
+) -> Opened | None:
+    places = {field.name: place for place, field in enumerate(records.fields)}
+    taken = [places.get(ref.column) for ref in refs]
+    if all(place is None for place in taken):
+        return None
+    stream = plan.query.streams[number]
+    beside = [F.col(SIMPLE)]
+    if time is not None and taken[time] is None:
+        # Spark knows the time, and whether it is believed.
+        time = None
+    elif time is not None:
+        beside.append(F.unix_micros(latest_beside(stream, F.col(SIMPLE))).alias(LATEST))
+    source = prepared_source(plan, number, records.left, streaming=True, beside=beside)
+    names = source.columns[: -len(beside)]
+    believed = None if time is None else names.index(BELIEVED)
+    taken += [None] * (len(names) - len(taken))
+    return source, RecordColumns(records.fields, tuple(taken), time, believed)
