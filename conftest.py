@@ -22,6 +22,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 # Spark looks up the name of the host, which takes seconds where it is not known.
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+# Java would go on for some seconds after every test that starts it, to leave an archive behind.
+os.environ.setdefault("WATERSMEET_CLASS_ARCHIVE", "no")
 
 # Loading compiled loops makes the first example slow on any machine, so no deadline.
 settings.register_profile("dev", max_examples=60, deadline=None)

@@ -55,14 +55,24 @@ def run_apart(
     return found
 
 
-def session_apart(cores: int, settings: dict[str, str]) -> SparkSession:
-    """The Spark session of such a process: quiet, with the interpreter that runs here."""
+def session_apart(cores: int, settings: dict[str, str], *, ours: bool = False) -> SparkSession:
+    """The Spark session of such a process: quiet, with the interpreter that runs here.
+
+    Args:
+        cores: Its cores.
+        settings: Beside the usual ones.
+        ours: Whether `wm.configure` adds what suits our joins.
+    """
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{cores}]")
     for name, value in {**_SETTINGS, **settings}.items():
         builder = builder.config(name, value)
+    if ours:
+        import watersmeet as wm
+
+        builder = wm.configure(builder, cores)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark

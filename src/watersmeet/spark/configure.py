@@ -14,6 +14,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from watersmeet.spark.ahead import import_ahead
+from watersmeet.spark.class_archive import archive_options
 from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
 from watersmeet.spark.master import cores_of, is_local
 from watersmeet.spark.settings import (
@@ -57,8 +59,11 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
         settings = {name: value for name, value in settings.items() if can_be_changed_later(name)}
     elif _java_runs():
         del settings[DRIVER_JAVA]
-    elif names_a_collector(given):
-        settings |= {name: without_collector(settings[name]) for name in (DRIVER_JAVA, EXECUTOR_JAVA)}
+    else:
+        if names_a_collector(given):
+            settings |= {name: without_collector(settings[name]) for name in (DRIVER_JAVA, EXECUTOR_JAVA)}
+        settings[DRIVER_JAVA] = " ".join([settings[DRIVER_JAVA], *archive_options()])
+        import_ahead()
     for name, value in settings.items():
         if name not in given:
             builder.config(name, value)

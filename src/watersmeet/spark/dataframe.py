@@ -21,6 +21,7 @@ from watersmeet.plan.layout import result_columns
 from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_ID, added_columns
 from watersmeet.spark.advice import advise
+from watersmeet.spark.ahead import start_workers
 from watersmeet.spark.connect import distant_server
 from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
@@ -75,6 +76,7 @@ def join_dataframe(
         refuse_unsafe_settings(conf, plan.buckets)
         advise(spark, plan.buckets)
         _refuse_watermarks(query.streams)
+        start_workers(spark)
         listen(spark)
         if any(stream.idle is not None for stream in query.streams):
             _refuse_distant(spark)

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pyspark.sql import functions as F
-
 from watersmeet.kernel.simple_records import SimpleField, simple_pattern
 
 if TYPE_CHECKING:
@@ -56,6 +54,8 @@ def records_of(df: DataFrame) -> RecordSource | None:
 
 def is_simple(value: Column, fields: Sequence[SimpleField] | None) -> Column:
     """Whether the bytes of a record are simple."""
+    from pyspark.sql import functions as F
+
     pattern = None if fields is None else simple_pattern(fields)
     if pattern is None:
         return F.lit(False)

@@ -13,8 +13,6 @@ from watersmeet_lab.apart import answer, run_apart, session_apart
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_JAVA = "-XX:+UseParallelGC"
-_DRIVER_JAVA = "spark.driver.extraJavaOptions"
 _KEPT = "spark.sql.streaming.numRecentProgressUpdates"
 
 
@@ -70,9 +68,8 @@ def _source(spark: SparkSession, live: Live, stream: int) -> DataFrame:
 
 def _ours(live: Live) -> DataFrame:
     import watersmeet as wm
-    from watersmeet.spark.settings import recommended_settings
 
-    spark = _session(live, recommended_settings(cores=live.cores))
+    spark = session_apart(live.cores, _settings(live), ours=True)
     streams = [
         wm.stream(f"s{i}", _source(spark, live, i), time="ts", window=f"{live.window_s} seconds")
         for i in range(live.streams)
@@ -83,7 +80,13 @@ def _ours(live: Live) -> DataFrame:
 def _chain(live: Live) -> DataFrame:
     from pyspark.sql import functions as F
 
-    spark = _session(live, {"spark.sql.shuffle.partitions": str(live.cores)})
+    settings = {
+        **_settings(live),
+        "spark.sql.shuffle.partitions": str(live.cores),
+        # The same collector for both.
+        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    }
+    spark = session_apart(live.cores, settings)
     window = f"INTERVAL {live.window_s} SECONDS"
     joined: DataFrame | None = None
     for i in range(live.streams):
@@ -102,12 +105,8 @@ def _chain(live: Live) -> DataFrame:
     return joined
 
 
-def _session(live: Live, settings: dict[str, str]) -> SparkSession:
-    java = " ".join(dict.fromkeys([*_JAVA.split(), *settings.get(_DRIVER_JAVA, "").split()]))
-    kept = str(live.warm + live.triggers + 50)
-    return session_apart(
-        live.cores, {**settings, _DRIVER_JAVA: java, _KEPT: kept, "spark.driver.memory": "6g"}
-    )
+def _settings(live: Live) -> dict[str, str]:
+    return {_KEPT: str(live.warm + live.triggers + 50), "spark.driver.memory": "6g"}
 
 
 def _run(spec: dict[str, Any]) -> dict[str, Any]:

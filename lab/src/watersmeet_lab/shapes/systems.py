@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-# The same for both: the collector that leaves two cores most of their time.
-_JAVA = "-XX:+UseParallelGC"
-_DRIVER_JAVA = "spark.driver.extraJavaOptions"
-
 
 @dataclass(frozen=True)
 class Place:
@@ -37,9 +33,8 @@ class Place:
 def ours(shape: Shape, place: Place, cores: int) -> DataFrame:
     """As a user would write it, with the settings of `wm.configure` and nothing else."""
     import watersmeet as wm
-    from watersmeet.spark.settings import recommended_settings
 
-    spark = _session(place, cores, recommended_settings(cores=cores))
+    spark = session_apart(cores, _settings(place), ours=True)
     window = None if shape.condition == "band" else f"{WINDOW_BATCHES} seconds"
     streams = [
         wm.stream(f"s{i}", _our_source(spark, shape, place, i), time="ts", window=window)
@@ -57,11 +52,16 @@ def chain(shape: Shape, place: Place, cores: int) -> DataFrame:
     """Spark's binary joins, chained in the order of the streams, in the setting that serves them best."""
     from pyspark.sql import functions as F
 
+    from watersmeet.spark.class_archive import archive_options
+
     settings = {
+        **_settings(place),
         "spark.sql.shuffle.partitions": str(cores),
         "spark.sql.streaming.join.stateFormatVersion": "2",
+        # The same Java for both: a collector that leaves two cores most of their time, and as quick a start.
+        "spark.driver.extraJavaOptions": " ".join(["-XX:+UseParallelGC", *archive_options()]),
     }
-    spark = _session(place, cores, settings)
+    spark = session_apart(cores, settings)
     joined: DataFrame | None = None
     for i in range(shape.streams):
         source = _chain_source(spark, shape, place, i).withWatermark("ts", "1 milliseconds")
@@ -134,7 +134,5 @@ def _files(spark: SparkSession, shape: Shape, place: Place, stream: int) -> Data
     return reader.parquet(str(stream_folder(place.root, stream)))
 
 
-def _session(place: Place, cores: int, settings: dict[str, str]) -> SparkSession:
-    java = " ".join(dict.fromkeys([*_JAVA.split(), *settings.get(_DRIVER_JAVA, "").split()]))
-    more = {"spark.jars": place.jars} if place.jars else {}
-    return session_apart(cores, {**settings, **more, "spark.driver.memory": "6g", _DRIVER_JAVA: java})
+def _settings(place: Place) -> dict[str, str]:
+    return {"spark.driver.memory": "6g", **({"spark.jars": place.jars} if place.jars else {})}
