@@ -91,7 +91,8 @@ WITHOUT_SPARK := $(addprefix --ignore=tests/spark/test_,kinds.py result_ids.py s
 ifneq ($(SPARK),)
 test-spark: setup ## Run the tests that need Spark with another version: make test-spark SPARK=4.2
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark $(WITHOUT_SPARK) $(ARGS)
-	$(if $(filter 4.2,$(SPARK)),@$(WITH_JAVA) $(BIN)/python -m pytest tests/delta $(DELTA_ARGS))
+	$(if $(filter 4.2,$(SPARK)),@$(WITH_JAVA) PYTHONPATH=tests $(BIN)/python -m harness.delta && \
+		$(BIN)/python -m pytest tests/delta $(DELTA_ARGS))
 else
 test-spark:
 	@echo 'Say which version of Spark: make test-spark SPARK=4.2' >&2

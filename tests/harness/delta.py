@@ -1,4 +1,7 @@
-"""The settings of a session that reads and writes Delta tables."""
+"""The settings of a session that reads and writes Delta tables.
+
+    python -m harness.delta        fetches the jars, which two sessions at a time cannot do
+"""
 
 import pyspark
 
@@ -15,3 +18,14 @@ def delta_settings() -> dict[str, str]:
         # Fifty, otherwise, for tables of a few files.
         "spark.databricks.delta.snapshotPartitions": "2",
     }
+
+
+def main() -> None:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[1]").config(map=delta_settings())
+    builder.config("spark.ui.enabled", "false").getOrCreate().stop()
+
+
+if __name__ == "__main__":
+    main()
