@@ -135,6 +135,18 @@ def test_what_spark_is_told_before_a_program_says_anything(
     }
     assert names_a_collector(found)
     assert not names_a_collector({})
+    (tmp_path / "other.conf").write_text("spark.c 3\n")
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS",
+        f"--properties-file={tmp_path}/other.conf --master=local[7] --conf=spark.a=b=c"
+        " -c spark.d=4 pyspark-shell",
+    )
+    assert default_settings() == {
+        "spark.c": "3",
+        "spark.master": "local[7]",
+        "spark.a": "b=c",
+        "spark.d": "4",
+    }
     monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:+UseG1GC")
     assert names_a_collector({})
     assert without_collector(recommended_settings(2)[DRIVER_JAVA]).endswith("BackEdgeThreshold=400000")
