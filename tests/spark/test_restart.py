@@ -17,6 +17,7 @@ from harness.killed import committed, kill_at, planned
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows, start_sink, to_sink
 from oracles.reference import assert_same_rows
+from watersmeet.spark import dataframe
 from watersmeet.spark.master import ONE_HOST
 
 WINDOWS, LATENESS = (8, 5, 10), (2, 0, 3)
@@ -162,6 +163,24 @@ def test_rows_can_be_taken_back_into_the_state(spark: SparkSession, tmp_path: Pa
         to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
     finally:
         spark.conf.unset(ONE_HOST)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+
+
+def test_a_place_where_nobody_knows_the_checkpoint_says_what_to_do(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a cluster, or Spark Connect, with a checkpoint of one machine; with no file it goes on anywhere."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    scenario.feed()
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(dataframe, "notes_folder", lambda _: None)
+        scenario.feed()
+        with pytest.raises(
+            StreamingQueryException, match=r"(?s)lie in files beside it.*oneHost=false, until"
+        ):
+            to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
