@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from harness.programs import environment
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark import advice
 from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
-from watersmeet.spark.master import cores_of, is_local
+from watersmeet.spark.master import ONE_HOST, cores_of, is_local, on_one_host
 from watersmeet.spark.settings import (
     DAEMON,
     DRIVER_JAVA,
@@ -157,6 +158,21 @@ def test_cores_of_a_master() -> None:
     assert cores_of("yarn", {"spark.executor.instances": "3", "spark.executor.cores": "4"}.get) == 12
     assert cores_of("spark://host:7077", {"spark.cores.max": "6"}.get) == 6
     assert not is_local("local-cluster[2,1,1024]")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda: wm.configure(SparkSession), "wm.configure takes a builder, not <class"),  # type: ignore[type-var]
+        (lambda: wm.configure(SparkSession.builder, cores=-1), "cores cannot be -1"),
+        (lambda: wm.configure(SparkSession.builder, cores="4"), "cores cannot be '4'"),  # type: ignore[arg-type]
+        (lambda: on_one_host({ONE_HOST: "no"}), "oneHost is no"),
+        (lambda: cores_of("yarn", {"spark.executor.instances": "many"}.get), "instances is many"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: Callable[[], Any], said: str) -> None:
+    with pytest.raises(InvalidSettings, match=said):
+        asked()
 
 
 def rates(spark: SparkSession, name: str) -> Any:
