@@ -5,6 +5,7 @@ from a stale or damaged local file, state that depends on settings of the sessio
 The sink writes each batch exactly once, so a lost or doubled row has no other explanation than the join.
 """
 
+import os
 import shutil
 from pathlib import Path
 
@@ -185,18 +186,26 @@ def test_a_place_where_nobody_knows_the_checkpoint_says_what_to_do(
 
 
 def test_files_stay_as_long_as_spark_keeps_states_that_name_them(spark: SparkSession, tmp_path: Path) -> None:
+    """And no longer; nor does what a worker had half written that was killed."""
     spark.conf.set("spark.sql.streaming.minBatchesToRetain", "2")
     try:
         scenario = Scenario(tmp_path, WINDOWS, LATENESS)
-        counts = []
+        counts, drafts = [], []
         for _ in range(4):
             scenario.feed(6)
             to_sink(scenario.query(spark, buckets=1).to_dataframe(), tmp_path)
             counts.append(len(files_beside(tmp_path / "checkpoint")))
+            if not drafts:
+                (folder,) = (tmp_path / "checkpoint" / "watersmeet").iterdir()
+                drafts = [folder / ".of-today", folder / ".of-long-ago"]
+                for draft in drafts:
+                    draft.write_bytes(b"half")
+                os.utime(drafts[1], (1e9, 1e9))
     finally:
         spark.conf.unset("spark.sql.streaming.minBatchesToRetain")
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
     assert counts[-1] < 3 * counts[0], counts
+    assert [draft.exists() for draft in drafts] == [True, False]
 
 
 @pytest.mark.parametrize("name", ["c%20d", "c#1", "c d ü"])
