@@ -7,14 +7,16 @@ The sink writes each batch exactly once, so a lost or doubled row has no other e
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from harness import programs
 from harness.harm import HARMS, run_files
-from harness.killed import committed, kill_at, planned
+from harness.killed import committed, kill_at, kill_workers, planned, wait_for
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows, start_sink, to_sink
 from oracles.reference import assert_same_rows
@@ -73,6 +75,28 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(
     expected = scenario.expected() if how == "inner" else scenario.expected_full()
     assert (how == "full") == any(None in row for row in expected)
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), expected)
+
+
+@pytest.mark.soak
+def test_workers_killed_in_the_middle_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """While they read, pack, or write runs; enough rows for packed ones to lie in files."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS, groups=1500)
+    for pause in (0.0, 0.3):
+        scenario.feed(3)
+        # The batch after the first, which finds workers.
+        next_but_one = planned(tmp_path) + 2
+        log = tmp_path / "application.log"
+        process = programs.start("harness.application", tmp_path, "8,5,10", "2,0,3", "local[2]", log=log)
+        try:
+            wait_for(lambda until=next_but_one: planned(tmp_path) >= until or None, process, log)
+            time.sleep(pause)
+            assert kill_workers(process) > 0
+            # It fails, or starts others.
+            process.wait(200)
+        finally:
+            programs.kill(process)
+    to_sink(scenario.query(spark).to_dataframe(), tmp_path)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
 @pytest.mark.usefixtures("long_ways")
