@@ -103,6 +103,16 @@ class Broker:
             producer.produce(topic, value, key, partition)
         assert producer.flush(60) == 0
 
+    def give_up(self, topic: str, records: Iterable[Any]) -> None:
+        """Append records in a transaction that is then aborted."""
+        producer = Producer({"bootstrap.servers": self.servers, "transactional.id": f"of {topic}"})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        for value in records:
+            producer.produce(topic, value)
+        assert producer.flush(60) == 0
+        producer.abort_transaction(60)
+
     def delete(self, topic: str, before: dict[int, int]) -> None:
         """Records of a topic are gone, as if they had expired: all before an offset, by partition."""
         parts = [TopicPartition(topic, partition, offset) for partition, offset in before.items()]

@@ -1,6 +1,6 @@
 """The settings of a session that reads and writes Delta tables.
 
-    python -m harness.delta        fetches the jars, which two sessions at a time cannot do
+python -m harness.delta        fetches the jars, which two sessions at a time cannot do
 """
 
 import pyspark

@@ -1,5 +1,8 @@
 """Programs that are killed at a moment that can be seen from outside, and never later."""
 
+import contextlib
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -47,6 +50,27 @@ def wait_for(moment: Moment, process: subprocess.Popen[bytes], log: Path) -> Non
         assert process.poll() is None, f"the program ended too early:\n{log.read_text()[-4000:]}"
         assert time.monotonic() < deadline, f"no batch came that far:\n{log.read_text()[-4000:]}"
         time.sleep(0.003)
+
+
+def kill_workers(process: subprocess.Popen[bytes]) -> int:
+    """Kill the Python workers below a program, and not the process that they are forked from; how many."""
+    said = subprocess.run(
+        ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, check=True, text=True
+    ).stdout
+    all_running = [(int(pid), int(parent), what) for pid, parent, what in map(_parts, said.splitlines())]
+    below = {process.pid}
+    for _ in range(4):  # the program, Java, the process that forks, workers
+        below |= {pid for pid, parent, _ in all_running if parent in below}
+    parents = {parent for _, parent, _ in all_running}
+    workers = [pid for pid, _, what in all_running if pid in below - parents and "spark.daemon" in what]
+    for pid in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return len(workers)
+
+
+def _parts(line: str) -> list[str]:
+    return line.split(None, 2)
 
 
 def kill_when_written(folder: Path, batch: int, module: str, *arguments: object) -> None:

@@ -3,6 +3,7 @@
 Would catch: a setting that is silently ignored, a mistake that hides another, a stop that loses a checkpoint.
 """
 
+import datetime as dt
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,6 +126,11 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
     [
         ("window =", "windw =", '[streams.orders] unknown setting "windw"; did you mean "window"?'),
         ('format = "json"\n', "", '[streams.orders] "format" is missing.'),
+        (
+            "topics = [",
+            'path = "in"\ntopics = [',
+            '[streams.clicks] "path" says nothing about topics of Kafka',
+        ),
         (
             'topics = ["clicks", "more"]\n',
             "",
@@ -250,6 +257,26 @@ def results(out: Path) -> int:
     assert len(found) == len(set(found)), "a result came twice"
     assert sorted(found) == list(range(len(found))), "a result is missing"
     return len(found)
+
+
+@pytest.mark.parametrize(
+    ("said", "starting"),
+    [
+        ("2026-05-01T12:00:00Z", dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)),
+        ("{ clicks = { 0 = 17 }, more = { 0 = -2 } }", {"clicks": {"0": 17}, "more": {"0": -2}}),
+    ],
+)
+def test_where_topics_are_read_from(tmp_path: Path, said: str, starting: Any) -> None:
+    (tmp_path / "job.toml").write_text(GOOD.replace('starting = "latest"', f"starting = {said}"))
+    clicks = read_job(tmp_path / "job.toml").streams[1]
+    assert clicks.kafka is not None
+    assert clicks.kafka.starting == starting
+
+
+def test_a_job_file_may_begin_with_a_mark_of_its_bytes(tmp_path: Path) -> None:
+    """As editors of Windows write one."""
+    (tmp_path / "job.toml").write_bytes(GOOD.encode("utf-8-sig"))
+    assert len(read_job(tmp_path / "job.toml").streams) == 2
 
 
 def test_a_job_with_kafka_may_bring_its_own_connector() -> None:

@@ -77,6 +77,21 @@ def test_a_partition_that_is_added(spark: SparkSession, broker: Broker, tmp_path
         running.stop()
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"), [({}, [1, 2]), ({"kafka.isolation.level": "read_committed"}, [1])]
+)
+def test_records_of_a_transaction_that_was_aborted(
+    spark: SparkSession, broker: Broker, tmp_path: Path, options: dict[str, str], expected: list[int]
+) -> None:
+    """They are in the topic, and it is Kafka's rule that who reads says whether they count."""
+    topics = Topics(broker, f"aborted_{len(options)}")
+    topics.send([1])
+    broker.give_up(topics.orders, records([2]))
+    broker.send(topics.payments, records([2]))
+    to_sink(topics.joined(spark, options=options), tmp_path)
+    assert ids(spark, tmp_path) == expected
+
+
 @pytest.mark.slow
 def test_a_broker_that_is_away(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     """The query waits, or fails and is started again; nothing is lost and nothing comes twice."""

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from harness.programs import environment
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark import advice
 from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
-from watersmeet.spark.master import cores_of, is_local
+from watersmeet.spark.master import ONE_HOST, cores_of, is_local, on_one_host
 from watersmeet.spark.settings import (
     DAEMON,
     DRIVER_JAVA,
@@ -135,6 +136,18 @@ def test_what_spark_is_told_before_a_program_says_anything(
     }
     assert names_a_collector(found)
     assert not names_a_collector({})
+    (tmp_path / "other.conf").write_text("spark.c 3\n")
+    monkeypatch.setenv(
+        "PYSPARK_SUBMIT_ARGS",
+        f"--properties-file={tmp_path}/other.conf --master=local[7] --conf=spark.a=b=c"
+        " -c spark.d=4 pyspark-shell",
+    )
+    assert default_settings() == {
+        "spark.c": "3",
+        "spark.master": "local[7]",
+        "spark.a": "b=c",
+        "spark.d": "4",
+    }
     monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:+UseG1GC")
     assert names_a_collector({})
     assert without_collector(recommended_settings(2)[DRIVER_JAVA]).endswith("BackEdgeThreshold=400000")
@@ -145,6 +158,21 @@ def test_cores_of_a_master() -> None:
     assert cores_of("yarn", {"spark.executor.instances": "3", "spark.executor.cores": "4"}.get) == 12
     assert cores_of("spark://host:7077", {"spark.cores.max": "6"}.get) == 6
     assert not is_local("local-cluster[2,1,1024]")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda: wm.configure(SparkSession), "wm.configure takes a builder, not <class"),  # type: ignore[type-var]
+        (lambda: wm.configure(SparkSession.builder, cores=-1), "cores cannot be -1"),
+        (lambda: wm.configure(SparkSession.builder, cores="4"), "cores cannot be '4'"),  # type: ignore[arg-type]
+        (lambda: on_one_host({ONE_HOST: "no"}), "oneHost is no"),
+        (lambda: cores_of("yarn", {"spark.executor.instances": "many"}.get), "instances is many"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked: Callable[[], Any], said: str) -> None:
+    with pytest.raises(InvalidSettings, match=said):
+        asked()
 
 
 def rates(spark: SparkSession, name: str) -> Any:

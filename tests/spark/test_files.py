@@ -20,6 +20,7 @@ import watersmeet as wm
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows, to_memory, to_sink
 from oracles.reference import assert_same_rows
+from watersmeet.spark.endpoints import InvalidEndpoint
 from watersmeet.spark.files import source_of
 
 START = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
@@ -78,10 +79,21 @@ def test_every_type_is_what_spark_reads(spark: SparkSession, tmp_path: Path) -> 
             "ts": pa.array([START.replace(tzinfo=None)] * 2, pa.timestamp("us")),
             "n": pa.array([7, 1 << 31], pa.uint32()),
             "d": pa.array([5, None], pa.int32()),
+            "t": pa.array(["ä", None], pa.string_view()),
+            "raw": pa.array([b"y", None], pa.binary_view()),
             "price": pa.array([Decimal("1.25"), None], pa.decimal128(5, 2)),
         }
     )
     pq.write_table(table, tmp_path / "files" / "third.parquet")
+    table = pa.table(
+        {
+            "k": pa.array([1, 2], pa.int32()),
+            "ts": pa.array([START] * 2, pa.timestamp("us", tz="UTC")),
+            "t": pa.array(["ö".encode(), None], pa.binary()),
+            "raw": pa.array(["ü", None]),
+        }
+    )
+    pq.write_table(table, tmp_path / "files" / "fourth.parquet")
     opened, ours, theirs = rows(spark, tmp_path / "files", SCHEMA)
     assert opened == [True, True]
     assert ours == theirs
@@ -111,6 +123,29 @@ def test_what_spark_has_to_do_is_left_to_it(
     assert opened == expected
     assert ours == theirs
     assert ours
+
+
+def test_options_and_folders_in_the_ways_python_has_them(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("SELECT 1 AS k, timestamp_seconds(1777636800) AS ts").write.parquet(str(tmp_path / "files"))
+    options = {"maxFilesPerTrigger": None, "latestFirst": True}
+    df = wm.files(spark, tmp_path / "files", schema="k INT, ts TIMESTAMP", options=options)
+    source = source_of(df)
+    assert source is not None
+    assert source.options == {"latestFirst": "true"}
+    assert to_memory(joined(df, df).to_dataframe())[1].count() == 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ("k INTT, ts", r"detail: \[PARSE_SYNTAX_ERROR\] Syntax error"),
+        ("k INT, ts TIMESTAMP, c CHAR(5)", r"detail: \[UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING\] The char"),
+    ],
+)
+def test_the_error_is_that_of_spark(spark: SparkSession, tmp_path: Path, schema: str, said: str) -> None:
+    """And not the last line of its explanation."""
+    with pytest.raises(InvalidEndpoint, match=said):
+        wm.files(spark, tmp_path, schema=schema)
 
 
 def test_whatever_is_done_to_it_before_is_sparks(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 Would catch: an error of Spark that names no packages, records counted as lost that are not.
 """
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,12 @@ def test_without_the_connector_its_packages_are_named(spark: SparkSession) -> No
         wm.kafka(spark, servers="127.0.0.1:9092", topics="orders", schema="id BIGINT")
     assert all(package in str(error.value) for package in kafka_packages())
     assert "wm.kafka_jars()" in str(error.value)
+
+
+def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JarsMissing, match=r"(?s)no room for jars.*XDG_CACHE_HOME"):
+        fetched([Jar("a:b:1", "")], tmp_path / "file" / "jars")
 
 
 def test_a_jar_that_is_not_what_it_should_be_is_refused(tmp_path: Any) -> None:

@@ -5,18 +5,22 @@ from a stale or damaged local file, state that depends on settings of the sessio
 The sink writes each batch exactly once, so a lost or doubled row has no other explanation than the join.
 """
 
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from harness import programs
 from harness.harm import HARMS, run_files
-from harness.killed import committed, kill_at, planned
+from harness.killed import committed, kill_at, kill_workers, planned, wait_for
 from harness.scenario import Scenario
 from harness.streaming import result_values, sink_rows, start_sink, to_sink
 from oracles.reference import assert_same_rows
+from watersmeet.spark import dataframe
 from watersmeet.spark.master import ONE_HOST
 
 WINDOWS, LATENESS = (8, 5, 10), (2, 0, 3)
@@ -71,6 +75,28 @@ def test_a_query_killed_in_the_middle_of_a_batch_loses_nothing(
     expected = scenario.expected() if how == "inner" else scenario.expected_full()
     assert (how == "full") == any(None in row for row in expected)
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), expected)
+
+
+@pytest.mark.soak
+def test_workers_killed_in_the_middle_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """While they read, pack, or write runs; enough rows for packed ones to lie in files."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS, groups=1500)
+    for pause in (0.0, 0.3):
+        scenario.feed(3)
+        # The batch after the first, which finds workers.
+        next_but_one = planned(tmp_path) + 2
+        log = tmp_path / "application.log"
+        process = programs.start("harness.application", tmp_path, "8,5,10", "2,0,3", "local[2]", log=log)
+        try:
+            wait_for(lambda until=next_but_one: planned(tmp_path) >= until or None, process, log)
+            time.sleep(pause)
+            assert kill_workers(process) > 0
+            # It fails, or starts others.
+            process.wait(200)
+        finally:
+            programs.kill(process)
+    to_sink(scenario.query(spark).to_dataframe(), tmp_path)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
 @pytest.mark.usefixtures("long_ways")
@@ -165,19 +191,45 @@ def test_rows_can_be_taken_back_into_the_state(spark: SparkSession, tmp_path: Pa
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
+def test_a_place_where_nobody_knows_the_checkpoint_says_what_to_do(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a cluster, or Spark Connect, with a checkpoint of one machine; with no file it goes on anywhere."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    scenario.feed()
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(dataframe, "notes_folder", lambda _: None)
+        scenario.feed()
+        with pytest.raises(
+            StreamingQueryException, match=r"(?s)lie in files beside it.*oneHost=false, until"
+        ):
+            to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+
+
 def test_files_stay_as_long_as_spark_keeps_states_that_name_them(spark: SparkSession, tmp_path: Path) -> None:
+    """And no longer; nor does what a worker had half written that was killed."""
     spark.conf.set("spark.sql.streaming.minBatchesToRetain", "2")
     try:
         scenario = Scenario(tmp_path, WINDOWS, LATENESS)
-        counts = []
+        counts, drafts = [], []
         for _ in range(4):
             scenario.feed(6)
             to_sink(scenario.query(spark, buckets=1).to_dataframe(), tmp_path)
             counts.append(len(files_beside(tmp_path / "checkpoint")))
+            if not drafts:
+                (folder,) = (tmp_path / "checkpoint" / "watersmeet").iterdir()
+                drafts = [folder / ".of-today", folder / ".of-long-ago"]
+                for draft in drafts:
+                    draft.write_bytes(b"half")
+                os.utime(drafts[1], (1e9, 1e9))
     finally:
         spark.conf.unset("spark.sql.streaming.minBatchesToRetain")
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
     assert counts[-1] < 3 * counts[0], counts
+    assert [draft.exists() for draft in drafts] == [True, False]
 
 
 @pytest.mark.parametrize("name", ["c%20d", "c#1", "c d ü"])

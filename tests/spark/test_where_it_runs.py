@@ -7,6 +7,7 @@ a session that is warned of what it cannot change.
 import re
 import shlex
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -98,6 +99,25 @@ def test_a_worker_of_a_standalone_cluster_is_lost(spark: SparkSession, tmp_path:
     assert_same_rows(result_values(sink_rows(spark, scenario.folder)), scenario.expected())
 
 
+# As many programs end: with a query that runs, and a session that nobody stops.
+_NEVER_STOPPED = """
+import sys
+import time
+
+from pyspark.sql import SparkSession
+
+import watersmeet as wm
+
+spark = wm.configure(SparkSession.builder.remote(sys.argv[1]), cores=2).getOrCreate()
+df = spark.readStream.format("rate").load()
+streams = [wm.stream(name, df, time="timestamp", window="1 minute") for name in ("a", "b")]
+query = wm.join(*streams, on="value", buckets=2).to_dataframe().writeStream.format("noop").start()
+while query.lastProgress is None:
+    time.sleep(0.1)
+print("the end")
+"""
+
+
 def _wait_for_batch(folder: Path, number: int, application: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         if (folder / "checkpoint" / "commits" / str(number)).exists():
@@ -116,6 +136,13 @@ def test_all_of_it_through_a_spark_connect_server(tmp_path: Path) -> None:
         printed = programs.run(
             "harness.connected", tmp_path / "client", address, log=tmp_path / "client.log", timeout=500
         )
+        command = [sys.executable, "-W", "default", "-c", _NEVER_STOPPED, address]
+        ended = programs.launch(command, tmp_path / "other.log", programs.environment())
+        try:
+            assert ended.wait(100) == 0
+        finally:
+            programs.kill(ended)
+    assert (tmp_path / "other.log").read_text() == "the end\n"
     for said in ("partitions: 2", "batch: exact", "stream: exact", "metrics: exact", "deploy: exact"):
         assert f"{said}\n" in printed
     assert "does not suit joins" not in printed

@@ -6,7 +6,8 @@ servers = "127.0.0.1:9092"            or a list
 topics = "orders"                     or a list
 decode = "json"                       or "csv", "avro", "raw"
 schema = "id BIGINT, ts TIMESTAMP"    what is decoded
-starting = "earliest"                 or "latest", if there is no checkpoint yet
+starting = "earliest"                 or "latest", a time with its zone, or { orders = { 0 = 17 } }, an offset
+                                      for every partition; if there is no checkpoint yet
 fail_on_data_loss = true              whether records that are gone before they were read stop the job
 decode_options = { timestampFormat = "dd.MM.yyyy HH:mm" }   of Spark's from_json, from_csv, from_avro
 options = { maxOffsetsPerTrigger = 100000 }                 of Spark's source
@@ -22,7 +23,7 @@ from typing import Any
 
 from watersmeet.jobs.settings import Table
 from watersmeet.spark.endpoints import Endpoint
-from watersmeet.spark.kafka import kafka
+from watersmeet.spark.kafka import Starting, kafka
 from watersmeet.spark.kafka_packages import kafka_jars
 
 FORMAT = "kafka"
@@ -36,7 +37,7 @@ class KafkaSettings:
     servers: list[str]
     topics: list[str]
     decode: str = "json"
-    starting: str = "earliest"
+    starting: Starting = "earliest"
     fail_on_data_loss: bool = True
     decode_options: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,6 +62,8 @@ def kafka_settings(stream: Table) -> KafkaSettings:
     for name, value in (("servers", servers), ("topics", topics)):
         if not value:
             stream.wrong(f'"{name}" is missing: say which {name} of Kafka to read from')
+    if stream.raw("path") is not None:
+        stream.wrong('"path" says nothing about topics of Kafka')
     loss = stream.raw("fail_on_data_loss")
     if not isinstance(loss, bool | None):
         stream.wrong(f"fail_on_data_loss must be true or false, not {loss!r}")
@@ -68,7 +71,7 @@ def kafka_settings(stream: Table) -> KafkaSettings:
         servers=servers or [],
         topics=topics or [],
         decode=stream.text("decode") or "json",
-        starting=stream.text("starting") or "earliest",
+        starting="earliest" if (starting := stream.raw("starting")) is None else starting,
         fail_on_data_loss=loss is not False,
         decode_options=stream.options("decode_options"),
     )

@@ -146,7 +146,7 @@ def read_table(path: Path, what: str, examples: str) -> tuple[Table, list[str]]:
         InvalidJob: It is missing, or not TOML.
     """
     try:
-        values = tomllib.loads(path.read_text())
+        values = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         raise InvalidJob(
             f"cannot read {path}", f"{error.strerror or error}.", f"give the path of {what}."

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from watersmeet.errors import InvalidSettings
 from watersmeet.spark.ahead import import_ahead
 from watersmeet.spark.class_archive import archive_options
 from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
@@ -45,11 +46,15 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
         builder: What ``SparkSession.builder`` gives.
         cores: Cores that joins may use; None takes those of the master, or of this machine.
 
+    Raises:
+        InvalidSettings: That is no builder, or no number of cores.
+
     Example:
         >>> from pyspark.sql import SparkSession
         >>> builder = wm.configure(SparkSession.builder.appName("orders"))
         >>> spark = builder.getOrCreate()
     """
+    _refuse_others(builder, cores)
     given = {**_started_with(), **_on_builder(builder)}
     settings = recommended_settings(cores or cores_of(_master(given), given.get))
     if not is_local(_master(given)):
@@ -71,6 +76,17 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
         # Spark reads it when it starts; by itself it takes the first python3 on the PATH.
         os.environ.setdefault(_WORKERS_PYTHON, sys.executable)
     return builder
+
+
+def _refuse_others(builder: Any, cores: Any) -> None:
+    if not hasattr(builder, "_options"):
+        raise InvalidSettings(
+            f"wm.configure takes a builder, not {builder!r}",
+            "settings are chosen before a session is there.",
+            "wm.configure(SparkSession.builder).getOrCreate(); it suits a session that runs already, too.",
+        )
+    if cores is not None and (type(cores) is not int or cores < 1):
+        raise InvalidSettings(f"cores cannot be {cores!r}", "", "give a whole number of one or more.")
 
 
 def _on_builder(builder: SparkSession.Builder) -> dict[str, str]:

@@ -10,7 +10,16 @@ from pathlib import Path
 
 _LINE = re.compile(r"\s*([^\s#=:][^\s=:]*)\s*[\s=:]\s*(.*?)\s*")
 # What spark-submit calls settings.
-_WORDS = {"--master": "spark.master", "--driver-java-options": "spark.driver.extraJavaOptions"}
+_WORDS = {
+    "--master": "spark.master",
+    "--remote": "spark.remote",
+    "--driver-java-options": "spark.driver.extraJavaOptions",
+    "--total-executor-cores": "spark.cores.max",
+    "--num-executors": "spark.executor.instances",
+    "--executor-cores": "spark.executor.cores",
+}
+# "--conf=a=b" is what "--conf a=b" is.
+_WITH_VALUE = re.compile(r"(--[^=]+)=(.+)", re.DOTALL)
 # Where Java itself looks for options.
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
@@ -18,7 +27,8 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 
 def default_settings() -> dict[str, str]:
     """The settings of spark-defaults.conf, and those that PYSPARK_SUBMIT_ARGS has for spark-submit."""
-    return {**_from_file(), **_from_words(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))}
+    words = _words(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    return {**_from_file(words), **_from_words(words)}
 
 
 def names_a_collector(settings: dict[str, str]) -> bool:
@@ -37,27 +47,34 @@ def without_collector(options: str) -> str:
     return " ".join(option for option in options.split() if not _COLLECTOR.fullmatch(option))
 
 
-def _from_file() -> dict[str, str]:
+def _from_file(words: list[str]) -> dict[str, str]:
     import pyspark
 
     home = os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent
     folder = os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf"
+    # Another file stands in for it.
+    named = [following for word, following in pairwise(words) if word == "--properties-file"]
     try:
-        lines = (Path(folder) / "spark-defaults.conf").read_text().splitlines()
+        lines = Path(named[-1] if named else Path(folder) / "spark-defaults.conf").read_text().splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
     found = [_LINE.fullmatch(line) for line in lines]
     return {line[1]: line[2] for line in found if line is not None and line[2]}
 
 
-def _from_words(text: str) -> dict[str, str]:
+def _words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError:
-        return {}
+        return []
+    parted = [(word, _WITH_VALUE.fullmatch(word)) for word in words]
+    return [part for word, two in parted for part in ([word] if two is None else two.groups())]
+
+
+def _from_words(words: list[str]) -> dict[str, str]:
     found = {}
     for word, following in pairwise(words):
-        if word == "--conf" and "=" in following:
+        if word in ("--conf", "-c") and "=" in following:
             name, value = following.split("=", 1)
             found[name] = value
         elif word in _WORDS:

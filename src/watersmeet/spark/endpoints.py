@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import WatersmeetError
-from watersmeet.spark.session import essence
+from watersmeet.spark.session import said_by
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +29,18 @@ class Endpoint:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+def texts(options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Options as Spark takes them; None leaves one out.
+
+    >>> texts({"header": True, "maxFilesPerTrigger": 1, "sep": None})
+    {'header': 'true', 'maxFilesPerTrigger': '1'}
+    """
+    said = {name: value for name, value in (options or {}).items() if value is not None}
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in said.items()
+    }
+
+
 def read_stream(
     spark: SparkSession, name: str, source: Endpoint, schema: str | StructType | None
 ) -> DataFrame:
@@ -43,7 +55,7 @@ def read_stream(
     except PySparkException as error:
         raise InvalidEndpoint(
             f'stream "{name}" cannot be read',
-            essence(str(error), 1),
+            said_by(error),
             "check its format, path, schema and options.",
         ) from None
 
@@ -58,7 +70,7 @@ def typed_stream(spark: SparkSession, name: str, schema: str) -> DataFrame:
         types = StructType.fromDDL(schema)
     except PySparkException as error:
         raise InvalidEndpoint(
-            f'the schema of stream "{name}" cannot be read', essence(str(error), 1), "write it as in SQL."
+            f'the schema of stream "{name}" cannot be read', said_by(error), "write it as in SQL."
         ) from None
     assert isinstance(types, StructType), "columns are a struct"
     columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in types.fields]
@@ -100,6 +112,6 @@ def write_stream(
     except (PySparkException, Py4JError) as error:
         raise InvalidEndpoint(
             "the results cannot be written",
-            essence(str(error), 1),
+            said_by(error),
             "check the sink's format, path and options.",
         ) from None

@@ -11,6 +11,7 @@ a query needs an expression or a filter of Spark's, it is read as any other Data
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from watersmeet.errors import choices
 from watersmeet.spark.connect import is_connected
-from watersmeet.spark.endpoints import Endpoint, InvalidEndpoint, read_stream
+from watersmeet.spark.endpoints import Endpoint, InvalidEndpoint, read_stream, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -71,7 +72,7 @@ _sources: WeakKeyDictionary[Any, FileSource] = WeakKeyDictionary()
 
 def files(
     spark: SparkSession,
-    path: str,
+    path: str | Path,
     *,
     schema: str | StructType,
     format: str = "parquet",  # noqa: A002
@@ -103,8 +104,8 @@ def files(
             "",
             f"format is {choices(_FORMATS)}; read others with spark.readStream.",
         )
-    said = {name: str(value) for name, value in (options or {}).items()}
-    return read_files(spark, path, Endpoint(format, path, said), schema)
+    folder = os.fspath(path)
+    return read_files(spark, folder, Endpoint(format, folder, texts(options)), schema)
 
 
 def read_files(

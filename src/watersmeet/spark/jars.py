@@ -11,7 +11,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -58,16 +58,31 @@ def fetched(jars: Sequence[Jar], folder: Path) -> list[Path]:
     """
     missing = [jar for jar in jars if not (folder / jar.file).exists()]
     if missing:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            _fetch(missing, Path(scratch))
+        with _scratch(folder) as scratch:
+            _fetch(missing, scratch)
             for jar in missing:
-                _check(jar, Path(scratch) / jar.file)
+                _check(jar, scratch / jar.file)
                 # In one step: another process may fetch the same.
-                (Path(scratch) / jar.file).replace(folder / jar.file)
+                (scratch / jar.file).replace(folder / jar.file)
     for jar in jars:
         _check(jar, folder / jar.file)
     return [folder / jar.file for jar in jars]
+
+
+@contextlib.contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        made = tempfile.TemporaryDirectory(dir=folder)
+    except OSError as error:
+        raise JarsMissing(
+            "there is no room for jars",
+            f"{folder} cannot be written: {error.strerror or error}.",
+            "set XDG_CACHE_HOME to a folder of your own, "
+            "or name files of your own in the setting spark.jars.",
+        ) from None
+    with made as name:
+        yield Path(name)
 
 
 def _fetch(jars: Sequence[Jar], folder: Path) -> None:

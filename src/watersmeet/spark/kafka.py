@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import choices
-from watersmeet.spark.endpoints import InvalidEndpoint
+from watersmeet.spark.endpoints import InvalidEndpoint, texts
 from watersmeet.spark.kafka_packages import kafka_packages
 from watersmeet.spark.kafka_records import SIMPLE, RecordSource, is_simple, note_records
-from watersmeet.spark.session import essence
+from watersmeet.spark.session import said_by
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -83,14 +83,14 @@ def kafka(
     """
     from watersmeet.spark.kafka_decoding import decoder
 
-    made = decoder(decode, schema, {name: _text(value) for name, value in (decode_options or {}).items()})
+    made = decoder(decode, schema, texts(decode_options))
     _refuse_clashes(made.names)
     said = {
         "kafka.bootstrap.servers": _listed("servers", servers),
         "subscribe": _listed("topics", topics),
         "failOnDataLoss": str(fail_on_data_loss).lower(),
         **_starting(starting),
-        **{name: _text(value) for name, value in (options or {}).items()},
+        **texts(options),
     }
     raw = _load(spark, said, streaming=streaming)
     found = _decoded(raw, made)
@@ -150,7 +150,7 @@ def _load(spark: SparkSession, said: Mapping[str, str], *, streaming: bool) -> D
         ):
             raise connector_missing() from None
         raise InvalidEndpoint(
-            "Kafka cannot be read", essence(str(error), 1), "check the topics, starting= and options=."
+            "Kafka cannot be read", said_by(error), "check the topics, starting= and options=."
         ) from None
     return raw
 
@@ -191,10 +191,6 @@ def _starting(starting: Any) -> dict[str, str]:
         "that is no place in a topic.",
         'say "earliest", "latest", a datetime with a time zone, or offsets: {"orders": {0: 17}}.',
     )
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _refuse_clashes(names: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 from watersmeet.errors import choices
 from watersmeet.kernel.simple_records import Kind, SimpleField, simple_pattern
 from watersmeet.spark.endpoints import InvalidEndpoint
-from watersmeet.spark.session import essence
+from watersmeet.spark.session import said_by
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -92,7 +92,7 @@ def decoder(decode: str, schema: str | StructType | None, options: Mapping[str, 
         if isinstance(error, InvalidEndpoint):
             raise
         raise InvalidEndpoint(
-            "the schema cannot be read", essence(str(error), 1), _SCHEMA_HINTS.get(decode, _IN_SQL)
+            "the schema cannot be read", said_by(error), _SCHEMA_HINTS.get(decode, _IN_SQL)
         ) from None
 
 

@@ -10,7 +10,6 @@ import contextlib
 import json
 import logging
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from watersmeet.spark.advice import told_partitions
 from watersmeet.spark.connect import is_connected
+from watersmeet.spark.connected_listener import listen_without_a_trace
 from watersmeet.spark.host.idle import Heard, Told, note_of
 from watersmeet.spark.host.metrics import BatchMetrics
 from watersmeet.spark.host.report import metrics
@@ -56,14 +56,7 @@ def listen(spark: SparkSession) -> None:
     try:
         if spark not in _heard_in:
             if is_connected(spark):
-                # Spark removes listeners of a session after it has stopped it, and complains that it cannot.
-                warnings.filterwarnings("ignore", r"Failed to remove the listener.*\[NO_ACTIVE_SESSION\]")
-                # And its thread may still wait for a batch when the session or the program ends.
-                warnings.filterwarnings(
-                    "ignore",
-                    r"(?s)StreamingQueryListenerBus Handler thread.*"
-                    r"(cannot schedule new futures|Channel closed)",
-                )
+                listen_without_a_trace(spark)
             spark.streams.addListener(JoinListener(spark))
             _heard_in.add(spark)
     except Exception as error:  # noqa: BLE001

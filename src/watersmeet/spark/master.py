@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from watersmeet.errors import InvalidSettings
+
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,.*)?\])?")
 
 ONE_HOST = "spark.watersmeet.oneHost"
@@ -24,9 +26,14 @@ def on_one_host(conf: Any) -> bool:
     """Whether all workers of a session are on one machine, by its runtime configuration.
 
     The setting `ONE_HOST`, if it is false, has rows and state take the ways they take on a cluster.
+
+    Raises:
+        InvalidSettings: It is something else.
     """
-    said = str(conf.get(ONE_HOST, "true")).lower()
-    return said != "false" and is_local(str(conf.get("spark.master", "")))
+    said = str(conf.get(ONE_HOST, "true")).strip().lower()
+    if said not in ("true", "false"):
+        raise InvalidSettings(f"{ONE_HOST} is {said}", "", "it is true or false.")
+    return said == "true" and is_local(str(conf.get("spark.master", "")))
 
 
 def cores_of(master: str, setting: Settings) -> int:
@@ -38,12 +45,21 @@ def cores_of(master: str, setting: Settings) -> int:
     local = _LOCAL.fullmatch(master)
     if local is not None:
         return 1 if local[1] is None else usable_cores() if local[1] == "*" else int(local[1])
-    most, executors = setting("spark.cores.max"), setting("spark.executor.instances")
+    most, executors = (_whole(setting, name) for name in ("spark.cores.max", "spark.executor.instances"))
     if most is not None:
-        return int(most)
+        return most
     if executors is not None:
-        return int(executors) * int(setting("spark.executor.cores") or 1)
+        return executors * (_whole(setting, "spark.executor.cores") or 1)
     return usable_cores()
+
+
+def _whole(setting: Settings, name: str) -> int | None:
+    said = setting(name)
+    if said is None or said.strip().isdecimal():
+        return None if said is None else int(said)
+    raise InvalidSettings(
+        f"{name} is {said}", "it is a number of cores or of executors.", "set a whole number."
+    )
 
 
 def usable_cores() -> int:

@@ -32,6 +32,9 @@ _LOG = "spark.log"
 _LOG_LINES_SHOWN = 15
 _STOP_SECONDS = 15
 
+# How errors of Spark begin that have a name.
+_NAMED = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
+
 # Settings of some other Spark installation or session.
 _FOREIGN_VARIABLES = (
     "PYSPARK_DRIVER_PYTHON",
@@ -116,6 +119,14 @@ def essence(text: str, most: int = 6) -> str:
     lines = [line.rstrip() for line in text.split("=== Streaming Query ===")[0].splitlines()]
     noise = re.compile(r"\s+at |\s*\.\.\. \d+ more|\s*$|.* WARN ")
     return "\n  ".join([shorten(line, 300) for line in lines if not noise.match(line)][-most:])
+
+
+def said_by(error: Exception) -> str:
+    """What Spark calls an error, in a line: the one with a name such as [PATH_NOT_FOUND], if there is one."""
+    # A text of SQL may follow, with a mark below it.
+    said = str(error).split("== SQL ==")[0]
+    named = (line.strip() for line in said.splitlines() if _NAMED.match(line.strip()))
+    return shorten(next(named, ""), 300) or essence(said, 1)
 
 
 def _last_words(folder: Path) -> str:

@@ -122,6 +122,9 @@ def _converted(path: str, name: str, column: pa.Array, kind: pa.DataType, *, ins
         return column.cast(pa.timestamp("us")).cast(_INSTANT)
     if _widens(have, kind):
         return column.cast(kind)
+    if _same_bytes(have, kind):
+        # As they are: also Spark does not look whether a text is one.
+        return column.view(kind)
     raise UnreadableFile(
         f"column {name} of the file {path} has another type", f"it is {have}, and should be {kind}.", _HINT
     )
@@ -141,9 +144,15 @@ def _widens(have: pa.DataType, kind: pa.DataType) -> bool:
     return bool(
         (types.is_float32(have) and types.is_float64(kind))
         or (types.is_integer(have) and have.bit_width <= 32 and types.is_float64(kind))
-        or (types.is_large_string(have) and types.is_string(kind))
-        or (types.is_large_binary(have) and types.is_binary(kind))
+        or ((types.is_large_string(have) or types.is_string_view(have)) and types.is_string(kind))
+        or ((types.is_large_binary(have) or types.is_binary_view(have)) and types.is_binary(kind))
     )
+
+
+def _same_bytes(have: pa.DataType, kind: pa.DataType) -> bool:
+    """Some writers do not say which bytes are texts."""
+    kinds = {pa.string(), pa.binary()}
+    return have in kinds and kind in kinds
 
 
 def _physical_type(file: pq.ParquetFile, name: str) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence, Set
@@ -38,6 +39,8 @@ _NAME = re.compile(r"run(\d+)x[0-9a-f]{16}")
 _FOLDER_NAME = re.compile(r"[0-9a-f]{16}-\d+-[0-9a-f]{8}")
 # Batches between two looks for files that can go.
 _SWEEP_EVERY = 8
+# Nobody writes a file for so long.
+_DRAFT_SECONDS = 3600
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 # A batch, and the numbers of files whose last runs have left their windows in it.
@@ -189,12 +192,16 @@ class RunFiles:
         return gone
 
     def _remove(self, gone: set[int]) -> None:
-        """Those of attempts that have failed go too."""
+        """Those of attempts that have failed go too, also where they were killed while they wrote."""
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
-                if _number(path.name) in gone:
-                    with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError):
+                    if _number(path.name) in gone or (path.name.startswith(".") and _is_left_over(path)):
                         path.unlink()
+
+
+def _is_left_over(draft: Path) -> bool:
+    return time.time() - draft.stat().st_mtime > _DRAFT_SECONDS
 
 
 def _number(file: str) -> int:
