@@ -18,6 +18,10 @@ looked at.
 
 A window that has no part in the key is scanned: all its rows within reach are partners.
 
+The last window may be *narrowed*: of the rows of a key only those are gone through that have the values of a
+row bound before, of the head or of a window on the way (`kernel.narrow`). That is a loop of its own, compiled
+from the same text; the one without has no trace of it.
+
 Nothing is materialised between the windows. The loop stops when the output is full and goes on from
 its cursor at the next call, so one hot key cannot exhaust memory.
 """
@@ -43,15 +47,19 @@ from watersmeet.kernel.address import (
     first_at_or_after,
     same_bytes,
 )
-from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64_TABLE, compiled
+from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64, U64_TABLE, compiled_for
 from watersmeet.kernel.pointers import i64_at, u8_at, u32_at, u64_at
 
 # Cursor layout: where to go on, and what was counted. After these come, per window, hit and row.
-CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED, LOOKUPS = range(5)
-CURSOR_WINDOWS = 5
+CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED, LOOKUPS, OF_KEY, OF_VALUES = range(7)
+CURSOR_WINDOWS = 7
 
 # A place is run << ROW_BITS | row.
 ROW_BITS = 32
+
+# Columns of the table that narrows a window, a row per run: the values of its rows as hashes; the same in the
+# order of its index, and that order; zero where there is none.
+BY_ROW, INDEXED, ORDER = range(3)
 
 # Keys located at a time: what is known about them stays in the cache until it is used.
 _BLOCK = 256
@@ -144,6 +152,37 @@ def _locate(
     return alive
 
 
+@njit
+def _narrow(wanted: Any, wide: Any, wide_count: int, narrowing: Any, hits: Any, cursor: Any) -> int:
+    """Of the rows of a key those that have a value, a hash; returns in how many runs there are any.
+
+    Args:
+        wanted: The value; zero stands for a null, which equals nothing.
+        wide: Per run that has the key: the run, first row, end row. Rows are in the order of the index.
+        wide_count: How many these are.
+        narrowing: The table with the indexes; a run without one keeps all rows of the key.
+        hits: Receives the same with fewer rows.
+        cursor: What is counted: searches, rows before and after.
+    """
+    kept = 0
+    if wanted == 0:
+        return kept
+    for i in range(wide_count):
+        low, high = wide[i, 1], wide[i, 2]
+        address = narrowing[wide[i, 0], INDEXED]
+        if address != 0:
+            cursor[LOOKUPS] += 1
+            cursor[OF_KEY] += high - low
+            values = u64_at(address, high)
+            low = first_at_or_after(values, low, high, wanted)
+            high = first_at_or_after(values, low, high, wanted + np.uint64(1))
+            cursor[OF_VALUES] += high - low
+        if low < high:
+            hits[kept, 0], hits[kept, 1], hits[kept, 2] = wide[i, 0], low, high
+            kept += 1
+    return kept
+
+
 @njit(inline="always")
 def _end_of(run: Any, row: int, time: int, window: int) -> int:
     if run[AT_ENDS] == 0:
@@ -151,9 +190,12 @@ def _end_of(run: Any, row: int, time: int, window: int) -> int:
     return i64_at(run[AT_ENDS], row + 1)[row]  # type: ignore[no-any-return]
 
 
-@compiled(
-    U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64
+_ARGUMENTS = (
+    *(U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64),
 )
+
+
+@compiled_for((*_ARGUMENTS, types.none, types.none, types.int64), (*_ARGUMENTS, U64_TABLE, U64, types.int64))
 def probe(
     heads: Any,
     head_number: int,
@@ -166,6 +208,9 @@ def probe(
     cursor: Any,
     out: Any,
     filled: int,
+    narrowing: Any,
+    head_values: Any,
+    source: int,
 ) -> int:
     """Append combinations to `out` and return how many it holds then; less than all it can hold means done.
 
@@ -181,6 +226,9 @@ def probe(
         cursor: From `new_cursor`; kept between calls.
         out: One row per combination: the places of the head and of each window, then start and end.
         filled: How many combinations `out` holds already.
+        narrowing: Per run what narrows the last window, see above; None leaves it as it is.
+        head_values: The value that each row of the head looks for, a hash; zero is a null.
+        source: The window whose row has the value instead, by its place in probe order; -1 is the head.
     """
     levels = len(windows)
     deepest = levels - 1
@@ -191,6 +239,10 @@ def probe(
     keys = np.empty(_BLOCK, np.int64)
     hits = np.empty((_BLOCK, len(chosen), 3), np.int64)
     hit_count = np.empty((_BLOCK, levels), np.int64)
+    # Where the last window is narrowed: what it has of a key before that.
+    last = first_run[deepest]
+    wide = np.empty((0 if narrowing is None else len(chosen) - last, 3), np.int64)
+    wide_count = 0
     # Per level: which hit, which row of it, where its rows end, and what is bound above the level.
     hit_at = np.empty(levels, np.int64)
     row_at = np.empty(levels, np.int64)
@@ -208,10 +260,20 @@ def probe(
             key = keys[i]
             mine = hits[key - first_key]
             counts = hit_count[key - first_key]
+            if narrowing is not None:
+                wide_count = counts[deepest]
+                wide[:wide_count] = mine[last : last + wide_count]
             row = cursor[CURSOR_ROW] if resume else key_rows[key]
             while row < key_rows[key + 1]:
                 start[0] = head_times[row]
                 end[0] = _end_of(head, row, head_times[row], head_window)
+                if narrowing is not None:
+                    if source < 0:
+                        value = head_values[row]
+                        counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
+                        if counts[deepest] == 0:
+                            row += 1
+                            continue
                 if resume:
                     # Walk down again to where the output was full.
                     resume = False
@@ -226,6 +288,12 @@ def probe(
                         start[above + 1] = max(start[above], time)
                         row_end = _end_of(runs[hit[0]], row_at[above], time, windows[above])
                         end[above + 1] = min(end[above], row_end)
+                        if narrowing is not None:
+                            if above == source:
+                                value = u64_at(narrowing[hit[0], BY_ROW], row_at[above] + 1)[row_at[above]]
+                                counts[deepest] = _narrow(
+                                    value, wide, wide_count, narrowing, mine[last:], cursor
+                                )
                 else:
                     level = 0
                     hit_at[0] = -1
@@ -260,6 +328,14 @@ def probe(
                     start[level + 1] = max(start[level], time)
                     end[level + 1] = min(end[level], row_end)
                     if level < deepest:
+                        if narrowing is not None:
+                            if level == source:
+                                value = u64_at(narrowing[hit[0], BY_ROW], row_at[level] + 1)[row_at[level]]
+                                counts[deepest] = _narrow(
+                                    value, wide, wide_count, narrowing, mine[last:], cursor
+                                )
+                                if counts[deepest] == 0:
+                                    continue
                         level += 1
                         hit_at[level] = -1
                         row_at[level] = 0
@@ -269,6 +345,11 @@ def probe(
                     for above in range(levels):
                         owner = mine[first_run[above] + hit_at[above], 0]
                         out[filled, above + 1] = (owner << ROW_BITS) | row_at[above]
+                    if narrowing is not None:
+                        owner, place = mine[last + hit_at[deepest], 0], row_at[deepest]
+                        if narrowing[owner, ORDER] != 0:
+                            place = i64_at(narrowing[owner, ORDER], place + 1)[place]
+                        out[filled, levels] = (owner << ROW_BITS) | place
                     out[filled, levels + 1] = start[levels]
                     out[filled, levels + 2] = end[levels]
                     filled += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -139,6 +139,19 @@ class Operator:
     def streams(self) -> tuple[int, ...]:
         """The streams below, in the order of the query."""
         return tuple(sorted(stream for part in self.inputs for stream in part.streams))
+
+    def also_by(self, query: JoinQuery, bound: Iterable[int], part: int) -> tuple[int, ...]:
+        """By which attributes rows of an input are looked up beside the key, once others are bound.
+
+        They are those of the checks that the input shares with one of them.
+        """
+        before = [stream for other in bound for stream in self.inputs[other].streams]
+        return tuple(
+            number
+            for number in self.checks
+            if query.attributes[number].among(before)
+            and query.attributes[number].among(self.inputs[part].streams)
+        )
 
     def evaluated(self, query: JoinQuery, path: ProbePath) -> tuple[tuple[int, ...], ...]:
         """Per step of a path, the conditions whose last row is bound there."""
