@@ -190,12 +190,14 @@ def _end_of(run: Any, row: int, time: int, window: int) -> int:
     return i64_at(run[AT_ENDS], row + 1)[row]  # type: ignore[no-any-return]
 
 
-_ARGUMENTS = (
-    *(U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64),
-)
+_HEADS = U64_TABLE, types.int64
+_RUNS = U64_TABLE, I64, I64, I64, I64, types.int64
+_OUT = OUT_I64, OUT_I64_TABLE, types.int64
+_PLAIN = types.none, types.none, types.int64
+_NARROWED = U64_TABLE, U64, types.int64
 
 
-@compiled_for((*_ARGUMENTS, types.none, types.none, types.int64), (*_ARGUMENTS, U64_TABLE, U64, types.int64))
+@compiled_for((*_HEADS, *_RUNS, *_OUT, *_PLAIN), (*_HEADS, *_RUNS, *_OUT, *_NARROWED))
 def probe(
     heads: Any,
     head_number: int,
@@ -267,13 +269,12 @@ def probe(
             while row < key_rows[key + 1]:
                 start[0] = head_times[row]
                 end[0] = _end_of(head, row, head_times[row], head_window)
-                if narrowing is not None:
-                    if source < 0:
-                        value = head_values[row]
-                        counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
-                        if counts[deepest] == 0:
-                            row += 1
-                            continue
+                if narrowing is not None and source < 0:
+                    value = head_values[row]
+                    counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
+                    if counts[deepest] == 0:
+                        row += 1
+                        continue
                 if resume:
                     # Walk down again to where the output was full.
                     resume = False
@@ -288,12 +289,9 @@ def probe(
                         start[above + 1] = max(start[above], time)
                         row_end = _end_of(runs[hit[0]], row_at[above], time, windows[above])
                         end[above + 1] = min(end[above], row_end)
-                        if narrowing is not None:
-                            if above == source:
-                                value = u64_at(narrowing[hit[0], BY_ROW], row_at[above] + 1)[row_at[above]]
-                                counts[deepest] = _narrow(
-                                    value, wide, wide_count, narrowing, mine[last:], cursor
-                                )
+                        if narrowing is not None and above == source:
+                            value = u64_at(narrowing[hit[0], BY_ROW], row_at[above] + 1)[row_at[above]]
+                            counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
                 else:
                     level = 0
                     hit_at[0] = -1
@@ -328,14 +326,11 @@ def probe(
                     start[level + 1] = max(start[level], time)
                     end[level + 1] = min(end[level], row_end)
                     if level < deepest:
-                        if narrowing is not None:
-                            if level == source:
-                                value = u64_at(narrowing[hit[0], BY_ROW], row_at[level] + 1)[row_at[level]]
-                                counts[deepest] = _narrow(
-                                    value, wide, wide_count, narrowing, mine[last:], cursor
-                                )
-                                if counts[deepest] == 0:
-                                    continue
+                        if narrowing is not None and level == source:
+                            value = u64_at(narrowing[hit[0], BY_ROW], row_at[level] + 1)[row_at[level]]
+                            counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
+                            if counts[deepest] == 0:
+                                continue
                         level += 1
                         hit_at[level] = -1
                         row_at[level] = 0

@@ -100,7 +100,7 @@ class Search:
         open_limit: What may be open at a time; None sets no limit.
         examined: How many candidates were looked at so far.
         lookups: How many times a key, or a value among its rows, was looked for in a run so far.
-        agreed: Per attributes by which windows were narrowed, how many rows there were and how many were left.
+        agreed: By attributes of narrowed look-ups, how many rows their keys had and how many were left.
     """
 
     route: Route
@@ -206,9 +206,9 @@ class Search:
             self.examined += int(cursor[EXAMINED])
             self.lookups += int(cursor[LOOKUPS])
             if stage.narrowing is not None and cursor[OF_KEY]:
-                before, after = self.agreed.get(stage.narrowing.attributes, (0, 0))
-                counted = before + int(cursor[OF_KEY]), after + int(cursor[OF_VALUES])
-                self.agreed[stage.narrowing.attributes] = counted
+                rows, left = self.agreed.get(stage.narrowing.attributes, (0, 0))
+                rows, left = rows + int(cursor[OF_KEY]), left + int(cursor[OF_VALUES])
+                self.agreed[stage.narrowing.attributes] = rows, left
         if filled:
             yield self._combinations(inputs, leading, heads.bound, reach, found[:filled])
 

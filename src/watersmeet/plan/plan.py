@@ -145,13 +145,14 @@ class Operator:
 
         They are those of the checks that the input shares with one of them.
         """
-        before = [stream for other in bound for stream in self.inputs[other].streams]
-        return tuple(
-            number
-            for number in self.checks
-            if query.attributes[number].among(before)
-            and query.attributes[number].among(self.inputs[part].streams)
-        )
+        before = set(bound)
+        having = {number: self.having(query, number) for number in self.checks}
+        return tuple(number for number, inputs in having.items() if part in inputs and inputs & before)
+
+    def having(self, query: JoinQuery, attribute: int) -> frozenset[int]:
+        """The inputs that have a value of an attribute."""
+        members = query.attributes[attribute]
+        return frozenset(n for n, part in enumerate(self.inputs) if members.among(part.streams))
 
     def evaluated(self, query: JoinQuery, path: ProbePath) -> tuple[tuple[int, ...], ...]:
         """Per step of a path, the conditions whose last row is bound there."""
