@@ -59,7 +59,7 @@ def value_index(run: Run, positions: tuple[int, ...]) -> ValueIndex | None:
     known = ("index", positions)
     if known not in run.derived:
         worth_it = len(run.key_hashes) and int(np.diff(run.key_rows).max()) > _FEW_ROWS
-        run.derived[known] = _index(run, run_values(run, positions)) if worth_it else None
+        run.derived[known] = _index(run, positions) if worth_it else None
     found: ValueIndex | None = run.derived[known]
     return found
 
@@ -68,8 +68,12 @@ def run_values(run: Run, positions: tuple[int, ...]) -> Any:
     """The values of some columns of a run, as hashes."""
     known = ("values", positions)
     if known not in run.derived:
-        run.derived[known] = hashed_values([run.columns.column(position) for position in positions])
+        run.derived[known] = _hashed(run, positions)
     return run.derived[known]
+
+
+def _hashed(run: Run, positions: tuple[int, ...]) -> Any:
+    return hashed_values([run.columns.column(position) for position in positions])
 
 
 def hashed_values(columns: Sequence[pa.Array]) -> Any:
@@ -90,7 +94,8 @@ def hashed_values(columns: Sequence[pa.Array]) -> Any:
     return hashes
 
 
-def _index(run: Run, values: Any) -> ValueIndex:
+def _index(run: Run, positions: tuple[int, ...]) -> ValueIndex:
+    values = _hashed(run, positions)
     order = _order_within_keys(values, run.key_rows)
     times = run.times[order]
     ends = None if run.ends is None else run.ends[order]
