@@ -22,7 +22,7 @@ import numpy as np
 
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.gather import TooManyBytes
-from watersmeet.kernel.probe import BY_ROW, INDEXED, ORDER
+from watersmeet.kernel.narrow_hits import BY_ROW, INDEXED, ORDER
 from watersmeet.kernel.reach import Reach
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.value_index import hashed_values, run_values, value_index

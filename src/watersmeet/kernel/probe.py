@@ -48,28 +48,22 @@ from watersmeet.kernel.address import (
     same_bytes,
 )
 from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64, U64_TABLE, compiled_for
+from watersmeet.kernel.cursor import (
+    CURSOR_INSIDE,
+    CURSOR_KEY,
+    CURSOR_ROW,
+    CURSOR_WINDOWS,
+    EXAMINED,
+    LOOKUPS,
+)
+from watersmeet.kernel.narrow_hits import BY_ROW, ORDER, narrow_hits
 from watersmeet.kernel.pointers import i64_at, u8_at, u32_at, u64_at
-
-# Cursor layout: where to go on, and what was counted. After these come, per window, hit and row.
-CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED, LOOKUPS, OF_KEY, OF_VALUES = range(7)
-CURSOR_WINDOWS = 7
 
 # A place is run << ROW_BITS | row.
 ROW_BITS = 32
 
-# Columns of the table that narrows a window, a row per run: the values of its rows as hashes; the same in the
-# order of its index, and that order; zero where there is none.
-BY_ROW, INDEXED, ORDER = range(3)
-
 # Keys located at a time: what is known about them stays in the cache until it is used.
 _BLOCK = 256
-
-
-def new_cursor(windows: int) -> Any:
-    """A cursor at the first row."""
-    cursor = np.zeros(CURSOR_WINDOWS + 2 * windows, np.int64)
-    cursor[CURSOR_ROW] = -1
-    return cursor
 
 
 @njit(inline="always")
@@ -150,37 +144,6 @@ def _locate(
                 kept += 1
         alive = kept
     return alive
-
-
-@njit
-def _narrow(wanted: Any, wide: Any, wide_count: int, narrowing: Any, hits: Any, cursor: Any) -> int:
-    """Of the rows of a key those that have a value, a hash; returns in how many runs there are any.
-
-    Args:
-        wanted: The value; zero stands for a null, which equals nothing.
-        wide: Per run that has the key: the run, first row, end row. Rows are in the order of the index.
-        wide_count: How many these are.
-        narrowing: The table with the indexes; a run without one keeps all rows of the key.
-        hits: Receives the same with fewer rows.
-        cursor: What is counted: searches, rows before and after.
-    """
-    kept = 0
-    if wanted == 0:
-        return kept
-    for i in range(wide_count):
-        low, high = wide[i, 1], wide[i, 2]
-        address = narrowing[wide[i, 0], INDEXED]
-        if address != 0:
-            cursor[LOOKUPS] += 1
-            cursor[OF_KEY] += high - low
-            values = u64_at(address, high)
-            low = first_at_or_after(values, low, high, wanted)
-            high = first_at_or_after(values, low, high, wanted + np.uint64(1))
-            cursor[OF_VALUES] += high - low
-        if low < high:
-            hits[kept, 0], hits[kept, 1], hits[kept, 2] = wide[i, 0], low, high
-            kept += 1
-    return kept
 
 
 @njit(inline="always")
@@ -271,7 +234,7 @@ def probe(
                 end[0] = _end_of(head, row, head_times[row], head_window)
                 if narrowing is not None and source < 0:
                     value = head_values[row]
-                    counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
+                    counts[deepest] = narrow_hits(value, wide, wide_count, narrowing, mine[last:], cursor)
                     if counts[deepest] == 0:
                         row += 1
                         continue
@@ -291,7 +254,9 @@ def probe(
                         end[above + 1] = min(end[above], row_end)
                         if narrowing is not None and above == source:
                             value = u64_at(narrowing[hit[0], BY_ROW], row_at[above] + 1)[row_at[above]]
-                            counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
+                            counts[deepest] = narrow_hits(
+                                value, wide, wide_count, narrowing, mine[last:], cursor
+                            )
                 else:
                     level = 0
                     hit_at[0] = -1
@@ -328,7 +293,9 @@ def probe(
                     if level < deepest:
                         if narrowing is not None and level == source:
                             value = u64_at(narrowing[hit[0], BY_ROW], row_at[level] + 1)[row_at[level]]
-                            counts[deepest] = _narrow(value, wide, wide_count, narrowing, mine[last:], cursor)
+                            counts[deepest] = narrow_hits(
+                                value, wide, wide_count, narrowing, mine[last:], cursor
+                            )
                             if counts[deepest] == 0:
                                 continue
                         level += 1

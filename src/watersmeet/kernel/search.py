@@ -18,10 +18,11 @@ import numpy as np
 
 from watersmeet.kernel.combinations import Combinations, Places
 from watersmeet.kernel.conditions import Condition
+from watersmeet.kernel.cursor import EXAMINED, LOOKUPS, OF_KEY, OF_VALUES, new_cursor
 from watersmeet.kernel.gather import TooManyBytes
 from watersmeet.kernel.narrow import Narrowing, narrowed
 from watersmeet.kernel.open_limit import OpenLimit
-from watersmeet.kernel.probe import EXAMINED, LOOKUPS, OF_KEY, OF_VALUES, ROW_BITS, new_cursor, probe
+from watersmeet.kernel.probe import ROW_BITS, probe
 from watersmeet.kernel.reach import Reach, reach_of
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.window import StoredRun
