@@ -231,6 +231,11 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
         if random.random() < 0.15:
             found.append((_above(s, random.choice([0, 1])), None))
             found[-1] = (found[-1][0], _owner(kind, order, found[-1][0]))
+    if shared and count > 2 and not by_key and not isinstance(kind.windows[0], Sessions):
+        # Two of them share more than the key of all.
+        place = random.randrange(1, count)
+        test = equality("y", random.choice(order[:place]), "y", order[place])
+        found.append((test, _owner(kind, order, test)))
     unique = {test.text: (test, owner) for test, owner in found}
     return [one for one in unique.values() if not (one[1] is None and len(one[0].streams) == 1 and count > 2)]
 

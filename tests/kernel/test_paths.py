@@ -92,14 +92,15 @@ def test_a_bucket_learns_which_window_is_small_and_then_rests() -> None:
 
 
 def test_what_is_remembered_is_what_goes_on() -> None:
-    operator = plan_for([50, 50, 50]).root
-    planner = Adaptive.of(operator)
+    plan = plan_for([50, 50, 50])
+    operator = plan.root
+    planner = Adaptive.of(plan.query, operator)
     planner.heads[1] = HeadState(ProbePath.of(1, (2, 1, 0)), (5, 6, 7), 3)
-    later = Adaptive.of(operator)
+    later = Adaptive.of(plan.query, operator)
     later.recall(planner.remember())
     assert later.heads == planner.heads
     other = replace(operator, paths=(ProbePath(0, (2, 1)), *operator.paths[1:]))
-    anew = Adaptive.of(other)
+    anew = Adaptive.of(plan.query, other)
     anew.recall(planner.remember())
     assert anew.heads[1].path == other.paths[1], "another plan starts anew"
 

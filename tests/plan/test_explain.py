@@ -180,9 +180,9 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
         before the join
           b  only rows with b.v > 1
         arriving rows visit
-          a  -> b[x] -> c[x] if a.y = c.y
-          b  -> a[x] -> c[x] if a.y = c.y
-          c  -> a[x] if a.y = c.y -> b[x]
+          a  -> c[x, y] -> b[x]
+          b  -> a[x] -> c[x, y]
+          c  -> a[x, y] -> b[x]
         state
           a  stores v, s, y
           b  stores ts, s

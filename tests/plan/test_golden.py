@@ -82,6 +82,29 @@ def test_a_plan_is_as_it_was(shape: str, count: int) -> None:
     assert text == path.read_text()
 
 
+def test_a_stream_is_looked_up_by_all_it_shares() -> None:
+    """Hosts are few and names many: dns is followed by ssl, and one operator is enough."""
+    columns = tuple(Column(*one) for one in (("ts", "timestamp"), ("host", "string"), ("name", "string")))
+    streams = [Stream(name, columns, "ts", timedelta(minutes=5)) for name in ("dns", "ssl", "weird")]
+    on = ["dns.host = ssl.host", "ssl.host = weird.host", "dns.name = ssl.name"]
+    query = join_query(streams, on, ["dns.ts"], "inner", ColumnsOnly())
+    keys = {"host": 50, "name": 20_000}
+    figures = statistics(
+        {
+            "dns": {"rate": 100, "distinct": keys},
+            "ssl": {"rate": 80, "distinct": keys},
+            "weird": {"rate": 1, "distinct": {"host": 50}},
+        },
+        batch="10 seconds",
+    )
+    plan = choose_plan(query, planning=Planning(figures))
+    text = explain(plan, forecast(plan, figures), verbose=True) + "\n"
+    path = FOLDER / "more-than-the-key.txt"
+    if os.environ.get("WATERSMEET_GOLDEN") == "write":
+        path.write_text(text)
+    assert text == path.read_text()
+
+
 @pytest.mark.parametrize("shape", ["chain", "star", "cycle", "clique", "shared key"])
 def test_a_plan_without_statistics_says_so(shape: str) -> None:
     plan = choose_plan(query_of(shape, 4))

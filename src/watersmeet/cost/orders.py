@@ -56,6 +56,8 @@ class OrderProblem:
         model: The price of a visit.
         asking: What it costs to ask the functions that can be asked once an input is bound after others,
             for one combination, in units of the model.
+        shared_match: As `key_match`, with the equalities that only some inputs share; None without any. A
+            window is looked up by all it shares with the inputs that are bound.
         tick: The time between two batches; None processes every row at once.
     """
 
@@ -66,6 +68,7 @@ class OrderProblem:
     model: CostModel = probes
     tick: float | None = None
     asking: Callable[[frozenset[int], int], float] = lambda _bound, _part: 0.0
+    shared_match: Callable[[frozenset[int]], float] | None = None
     _costs: dict[tuple[int, int, frozenset[int], int], float] = field(default_factory=dict)
     # Combinations and keys before a step, which every next input asks for.
     _so_far: dict[tuple[int, int, frozenset[int]], tuple[float, float]] = field(default_factory=dict)
@@ -134,6 +137,9 @@ class OrderProblem:
             # New rows have just come, in one piece.
             runs = 1 if part == head else loop.runs
             looked_at = self._found(bound, part) * rows
+            if self.shared_match is not None:
+                # All rows of the key, or a look-up in every run and those that share more.
+                looked_at = min(looked_at, runs + _share(self.shared_match, bound, part) * rows)
             visit = Visit(
                 combinations=so_far[0],
                 looked_at=looked_at,
@@ -181,13 +187,15 @@ class OrderProblem:
         share = self._shares.get((bound, part))
         if share is None:
             keyed = frozenset(other for other in bound if not self.loops[other].scanned)
-            if self.loops[part].scanned or not keyed:
-                share = 1.0
-            else:
-                before = self.key_match(keyed)
-                share = self.key_match(keyed | {part}) / before if before else 0.0
+            share = 1.0 if self.loops[part].scanned or not keyed else _share(self.key_match, keyed, part)
             self._shares[bound, part] = share
         return share
+
+
+def _share(match: Callable[[frozenset[int]], float], bound: frozenset[int], part: int) -> float:
+    """How likely a row of an input belongs to a combination of others."""
+    before = match(bound)
+    return match(bound | {part}) / before if before else 0.0
 
 
 def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -> OrderProblem | None:
@@ -201,8 +209,6 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
         return None
     scanned = operator.replicated if operator.key else frozenset[int]()
 
-    own_key = [sizes.match(one, operator.key) for one in streams]
-
     @cache
     def union(parts: frozenset[int]) -> frozenset[int]:
         return frozenset[int]().union(*(streams[part] for part in parts))
@@ -212,10 +218,15 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
         inside = math.prod(own[part].number for part in parts)
         return sizes.match(union(parts)).number / inside if inside else 0.0
 
-    @cache
-    def key_match(parts: frozenset[int]) -> float:
-        inside = math.prod(own_key[part].number for part in parts)
-        return sizes.match(union(parts), operator.key).number / inside if inside else 0.0
+    def match_on(attributes: tuple[int, ...]) -> Callable[[frozenset[int]], float]:
+        own_match = [sizes.match(one, attributes).number for one in streams]
+
+        @cache
+        def match(parts: frozenset[int]) -> float:
+            inside = math.prod(own_match[part] for part in parts)
+            return sizes.match(union(parts), attributes).number / inside if inside else 0.0
+
+        return match
 
     loops = tuple(
         Loop(
@@ -233,11 +244,12 @@ def order_problem(operator: Operator, sizes: Sizes, model: CostModel = probes) -
     return OrderProblem(
         loops=loops,
         match=match,
-        key_match=key_match,
+        key_match=match_on(operator.key),
         linked=linked,
         model=model,
         tick=tick,
         asking=_asking(operator, sizes, streams),
+        shared_match=match_on((*operator.key, *operator.checks)) if operator.checks else None,
     )
 
 

@@ -7,7 +7,7 @@ in the user's cache directory where the package cannot be written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from numba import njit, types
@@ -31,13 +31,19 @@ OUT_I64_TABLE = types.int64[:, ::1]
 
 
 def compiled(*arguments: Any) -> Callable[[Function], Function]:
-    """Compile a function for exactly these argument types.
+    """Compile a function for exactly these argument types."""
+    return compiled_for(arguments)
 
-    The interpreter lock is released while it runs. Forked workers rule out parallel loops.
+
+def compiled_for(*signatures: Sequence[Any]) -> Callable[[Function], Function]:
+    """Compile a function for each of several lists of argument types, and for nothing else.
+
+    Where an argument has the type of None, what is done only if it is not None is left out of the loop. The
+    interpreter lock is released while it runs. Forked workers rule out parallel loops.
     """
 
     def decorate(function: Function) -> Function:
-        result: Function = njit(arguments, cache=True, nogil=True)(function)
+        result: Function = njit([tuple(one) for one in signatures], cache=True, nogil=True)(function)
         return result
 
     return decorate

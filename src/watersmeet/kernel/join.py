@@ -249,3 +249,5 @@ class MultiwayJoin(Bucket):
             yield from fetch(rows, self.leaving) if self.leave is None else self.leave(rows)
         self.counts.examined += search.examined
         self.counts.lookups += search.lookups
+        if self.planner is not None and search.agreed:
+            self.planner.learn(search.agreed)

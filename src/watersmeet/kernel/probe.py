@@ -18,6 +18,10 @@ looked at.
 
 A window that has no part in the key is scanned: all its rows within reach are partners.
 
+The last window may be *narrowed*: of the rows of a key only those are gone through that have the values of a
+row bound before, of the head or of a window on the way (`kernel.narrow`). That is a loop of its own, compiled
+from the same text; the one without has no trace of it.
+
 Nothing is materialised between the windows. The loop stops when the output is full and goes on from
 its cursor at the next call, so one hot key cannot exhaust memory.
 """
@@ -43,25 +47,23 @@ from watersmeet.kernel.address import (
     first_at_or_after,
     same_bytes,
 )
-from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64_TABLE, compiled
+from watersmeet.kernel.compiled import I64, OUT_I64, OUT_I64_TABLE, U64, U64_TABLE, compiled_for
+from watersmeet.kernel.cursor import (
+    CURSOR_INSIDE,
+    CURSOR_KEY,
+    CURSOR_ROW,
+    CURSOR_WINDOWS,
+    EXAMINED,
+    LOOKUPS,
+)
+from watersmeet.kernel.narrow_hits import BY_ROW, ORDER, narrow_hits
 from watersmeet.kernel.pointers import i64_at, u8_at, u32_at, u64_at
-
-# Cursor layout: where to go on, and what was counted. After these come, per window, hit and row.
-CURSOR_KEY, CURSOR_ROW, CURSOR_INSIDE, EXAMINED, LOOKUPS = range(5)
-CURSOR_WINDOWS = 5
 
 # A place is run << ROW_BITS | row.
 ROW_BITS = 32
 
 # Keys located at a time: what is known about them stays in the cache until it is used.
 _BLOCK = 256
-
-
-def new_cursor(windows: int) -> Any:
-    """A cursor at the first row."""
-    cursor = np.zeros(CURSOR_WINDOWS + 2 * windows, np.int64)
-    cursor[CURSOR_ROW] = -1
-    return cursor
 
 
 @njit(inline="always")
@@ -151,9 +153,14 @@ def _end_of(run: Any, row: int, time: int, window: int) -> int:
     return i64_at(run[AT_ENDS], row + 1)[row]  # type: ignore[no-any-return]
 
 
-@compiled(
-    U64_TABLE, types.int64, U64_TABLE, I64, I64, I64, I64, types.int64, OUT_I64, OUT_I64_TABLE, types.int64
-)
+_HEADS = U64_TABLE, types.int64
+_RUNS = U64_TABLE, I64, I64, I64, I64, types.int64
+_OUT = OUT_I64, OUT_I64_TABLE, types.int64
+_PLAIN = types.none, types.none, types.int64
+_NARROWED = U64_TABLE, U64, types.int64
+
+
+@compiled_for((*_HEADS, *_RUNS, *_OUT, *_PLAIN), (*_HEADS, *_RUNS, *_OUT, *_NARROWED))
 def probe(
     heads: Any,
     head_number: int,
@@ -166,6 +173,9 @@ def probe(
     cursor: Any,
     out: Any,
     filled: int,
+    narrowing: Any,
+    head_values: Any,
+    source: int,
 ) -> int:
     """Append combinations to `out` and return how many it holds then; less than all it can hold means done.
 
@@ -181,6 +191,9 @@ def probe(
         cursor: From `new_cursor`; kept between calls.
         out: One row per combination: the places of the head and of each window, then start and end.
         filled: How many combinations `out` holds already.
+        narrowing: Per run what narrows the last window, see above; None leaves it as it is.
+        head_values: The value that each row of the head looks for, a hash; zero is a null.
+        source: The window whose row has the value instead, by its place in probe order; -1 is the head.
     """
     levels = len(windows)
     deepest = levels - 1
@@ -191,6 +204,10 @@ def probe(
     keys = np.empty(_BLOCK, np.int64)
     hits = np.empty((_BLOCK, len(chosen), 3), np.int64)
     hit_count = np.empty((_BLOCK, levels), np.int64)
+    # Where the last window is narrowed: what it has of a key before that.
+    last = first_run[deepest]
+    wide = np.empty((0 if narrowing is None else len(chosen) - last, 3), np.int64)
+    wide_count = 0
     # Per level: which hit, which row of it, where its rows end, and what is bound above the level.
     hit_at = np.empty(levels, np.int64)
     row_at = np.empty(levels, np.int64)
@@ -208,10 +225,19 @@ def probe(
             key = keys[i]
             mine = hits[key - first_key]
             counts = hit_count[key - first_key]
+            if narrowing is not None:
+                wide_count = counts[deepest]
+                wide[:wide_count] = mine[last : last + wide_count]
             row = cursor[CURSOR_ROW] if resume else key_rows[key]
             while row < key_rows[key + 1]:
                 start[0] = head_times[row]
                 end[0] = _end_of(head, row, head_times[row], head_window)
+                if narrowing is not None and source < 0:
+                    value = head_values[row]
+                    counts[deepest] = narrow_hits(value, wide, wide_count, narrowing, mine[last:], cursor)
+                    if counts[deepest] == 0:
+                        row += 1
+                        continue
                 if resume:
                     # Walk down again to where the output was full.
                     resume = False
@@ -226,6 +252,11 @@ def probe(
                         start[above + 1] = max(start[above], time)
                         row_end = _end_of(runs[hit[0]], row_at[above], time, windows[above])
                         end[above + 1] = min(end[above], row_end)
+                        if narrowing is not None and above == source:
+                            value = u64_at(narrowing[hit[0], BY_ROW], row_at[above] + 1)[row_at[above]]
+                            counts[deepest] = narrow_hits(
+                                value, wide, wide_count, narrowing, mine[last:], cursor
+                            )
                 else:
                     level = 0
                     hit_at[0] = -1
@@ -260,6 +291,13 @@ def probe(
                     start[level + 1] = max(start[level], time)
                     end[level + 1] = min(end[level], row_end)
                     if level < deepest:
+                        if narrowing is not None and level == source:
+                            value = u64_at(narrowing[hit[0], BY_ROW], row_at[level] + 1)[row_at[level]]
+                            counts[deepest] = narrow_hits(
+                                value, wide, wide_count, narrowing, mine[last:], cursor
+                            )
+                            if counts[deepest] == 0:
+                                continue
                         level += 1
                         hit_at[level] = -1
                         row_at[level] = 0
@@ -269,6 +307,11 @@ def probe(
                     for above in range(levels):
                         owner = mine[first_run[above] + hit_at[above], 0]
                         out[filled, above + 1] = (owner << ROW_BITS) | row_at[above]
+                    if narrowing is not None:
+                        owner, place = mine[last + hit_at[deepest], 0], row_at[deepest]
+                        if narrowing[owner, ORDER] != 0:
+                            place = i64_at(narrowing[owner, ORDER], place + 1)[place]
+                        out[filled, levels] = (owner << ROW_BITS) | place
                     out[filled, levels + 1] = start[levels]
                     out[filled, levels + 2] = end[levels]
                     filled += 1

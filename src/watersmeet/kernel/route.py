@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from watersmeet.kernel.conditions import Condition, ExpressionHolds, FunctionsHold, Place, ValuesEqual
+from watersmeet.kernel.narrow import Narrowing
 from watersmeet.kernel.search import Route, Stage
 from watersmeet.plan import Operator, Plan, ProbePath
 from watersmeet.plan.layout import OperatorLayout, checked_refs
@@ -43,8 +45,8 @@ class Routes:
         """The route from inputs that are bound already, by the key of the first, to some more."""
         known = self._onward.get((tuple(bound), tuple(visited)))
         if known is None:
-            steps = _judged_onward(self._plan, self._operator, bound, visited, self._places)
-            known = Route(bound[0], bound[0], _stages(visited, steps), self.scanned)
+            steps = _steps_onward(self._plan, self._operator, bound, visited, self._places)
+            known = Route(bound[0], bound[0], _stages(steps), self.scanned)
             known = _with_last(known, self._last((*bound, *visited)))
             self._onward[tuple(bound), tuple(visited)] = known
         return known
@@ -66,40 +68,39 @@ def _route(
     places: dict[tuple[int, str], Place],
     scanned: frozenset[int],
 ) -> Route:
-    conditions = _conditions(plan, operator, path, places)
     lead, *visited = path.sequence
     # Rows with a key cannot be looked up by a row without one.
     assert lead not in scanned, "a path cannot start from rows without a key"
-    return Route(path.head, lead, _stages(visited, conditions), scanned)
+    numbers = operator.evaluated(plan.query, path)
+    return Route(path.head, lead, _stages(_steps(plan, operator, [lead], visited, numbers, places)), scanned)
 
 
-def _stages(visited: Sequence[int], conditions: Sequence[Sequence[Condition]]) -> tuple[Stage, ...]:
+class _Step(NamedTuple):
+    """A window, by what it is looked up beside the key, and what is judged there: the cheapest first."""
+
+    part: int
+    narrowing: Narrowing | None
+    conditions: list[Condition]
+
+
+def _stages(steps: Sequence[_Step]) -> tuple[Stage, ...]:
     """Windows that are visited in one go, up to the next condition."""
     stages, waiting = [], []
-    for part, judged in zip(visited, conditions, strict=True):
-        waiting.append(part)
-        if judged or part == visited[-1]:
-            stages.append(Stage(tuple(waiting), tuple(judged)))
+    for step in steps:
+        waiting.append(step.part)
+        if step.conditions or step is steps[-1]:
+            stages.append(Stage(tuple(waiting), tuple(step.conditions), step.narrowing))
             waiting = []
     return tuple(stages)
 
 
-def _conditions(
-    plan: Plan, operator: Operator, path: ProbePath, places: dict[tuple[int, str], Place]
-) -> list[list[Condition]]:
-    """Per step of a path, what can be judged after it: the cheapest first, functions last."""
-    first, *others = path.sequence
-    numbers = operator.evaluated(plan.query, path)
-    return _per_step(plan, operator, [first], others, numbers, places)
-
-
-def _judged_onward(
+def _steps_onward(
     plan: Plan,
     operator: Operator,
     bound: Sequence[int],
     visited: Sequence[int],
     places: dict[tuple[int, str], Place],
-) -> list[list[Condition]]:
+) -> list[_Step]:
     """Per step what decides about the partners there.
 
     Conditions of an optional stream are its own, whatever they name; others are judged when all are bound.
@@ -121,31 +122,42 @@ def _judged_onward(
         )
         judged.update(ready)
         numbers.append(ready)
-    return _per_step(plan, operator, bound, visited, numbers, places)
+    return _steps(plan, operator, bound, visited, numbers, places)
 
 
-def _per_step(
+def _steps(
     plan: Plan,
     operator: Operator,
     bound: Sequence[int],
     visited: Sequence[int],
     judged: Sequence[Sequence[int]],
     places: dict[tuple[int, str], Place],
-) -> list[list[Condition]]:
-    found: list[list[Condition]] = [[] for _ in visited]
-    for attribute in operator.checks:
-        having = dict(checked_refs(plan.query, attribute, operator))
-        known = next((having[part] for part in bound if part in having), None)
-        for step, part in enumerate(visited):
-            ref = having.get(part)
-            if ref is not None and known is not None:
-                found[step].append(ValuesEqual(places[known], places[ref]))
-            known = known or ref
-    for step, numbers in enumerate(judged):
+) -> list[_Step]:
+    steps = []
+    before = list(bound)
+    for part, numbers in zip(visited, judged, strict=True):
+        pairs = []
+        for attribute in operator.also_by(plan.query, before, part):
+            having = dict(checked_refs(plan.query, attribute, operator))
+            known = next(having[other] for other in before if other in having)
+            pairs.append((attribute, places[known], places[having[part]]))
+        conditions: list[Condition] = [ValuesEqual(given, wanted) for _, given, wanted in pairs]
         expressions = [plan.query.conditions[number].expression for number in numbers]
         calls = tuple(one for one in expressions if isinstance(one, FunctionCall))
-        found[step] += [
+        conditions += [
             ExpressionHolds(one, places) for one in expressions if not isinstance(one, FunctionCall)
         ]
-        found[step] += [FunctionsHold(calls, places)] if calls else []
-    return found
+        conditions += [FunctionsHold(calls, places)] if calls else []
+        steps.append(_Step(part, _narrowing(pairs), conditions))
+        before.append(part)
+    return steps
+
+
+def _narrowing(pairs: Sequence[tuple[int, Place, Place]]) -> Narrowing | None:
+    """By the input with most of the values; what others have is compared afterwards."""
+    if not pairs:
+        return None
+    sources = [given.part for _, given, _ in pairs]
+    source = max(sources, key=sources.count)
+    attributes, given, wanted = zip(*(pair for pair in pairs if pair[1].part == source), strict=True)
+    return Narrowing(attributes, source, tuple(p.position for p in given), tuple(p.position for p in wanted))

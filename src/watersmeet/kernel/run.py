@@ -12,7 +12,7 @@ are two entries, and a hot key costs no more to find than any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows of one stream, sorted; every array may be a view of a memory-mapped file."""
+    """Rows of one stream, sorted; every array may be a view of a memory-mapped file.
+
+    `derived` has what was computed of it once and is of use again (`kernel.value_index`); it is not stored.
+    """
 
     key_hashes: Any
     key_rows: Any
@@ -74,6 +77,7 @@ class Run:
     addresses: Any
     buffers: Any
     row_bytes: int
+    derived: dict[tuple[str, tuple[int, ...]], Any] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -120,7 +124,7 @@ def run_bytes(run: Run) -> int:
 
 def replace_columns(run: Run, columns: pa.RecordBatch) -> Run:
     """The same run with other kept columns for its rows."""
-    return replace(run, columns=columns, buffers=buffer_table(columns))
+    return replace(run, columns=columns, buffers=buffer_table(columns), derived={})
 
 
 def build_run(rows: Rows) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from watersmeet.kernel.run import Run
@@ -28,6 +28,13 @@ class PathPlanner(Protocol):
             head: The input.
             rows: How many rows of each input take part: the new ones of the head, those alive of the others.
             look: Samples the keys.
+        """
+
+    def learn(self, agreed: Mapping[tuple[int, ...], tuple[int, int]]) -> None:
+        """Take note of look-ups by more than the key.
+
+        Args:
+            agreed: By the attributes of a look-up how many rows its keys had, and how many were left.
         """
 
     @property

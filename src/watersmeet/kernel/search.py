@@ -11,16 +11,18 @@ number of combinations.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from watersmeet.kernel.combinations import Combinations, Places
 from watersmeet.kernel.conditions import Condition
+from watersmeet.kernel.cursor import EXAMINED, LOOKUPS, OF_KEY, OF_VALUES, new_cursor
 from watersmeet.kernel.gather import TooManyBytes
+from watersmeet.kernel.narrow import Narrowing, narrowed
 from watersmeet.kernel.open_limit import OpenLimit
-from watersmeet.kernel.probe import EXAMINED, LOOKUPS, ROW_BITS, new_cursor, probe
+from watersmeet.kernel.probe import ROW_BITS, probe
 from watersmeet.kernel.reach import Reach, reach_of
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.window import StoredRun
@@ -35,10 +37,14 @@ _BLOCK_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Windows visited in one go, and the conditions that can be judged after them."""
+    """Windows visited in one go, and the conditions that can be judged after them.
+
+    `narrowing` says by what the last of them is looked up beside the key.
+    """
 
     inputs: tuple[int, ...]
     conditions: tuple[Condition, ...]
+    narrowing: Narrowing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,8 @@ class Search:
         block_bytes: What a block of combinations may take per input.
         open_limit: What may be open at a time; None sets no limit.
         examined: How many candidates were looked at so far.
-        lookups: How many times a key was looked for in a run so far.
+        lookups: How many times a key, or a value among its rows, was looked for in a run so far.
+        agreed: By attributes of narrowed look-ups, how many rows their keys had and how many were left.
     """
 
     route: Route
@@ -104,6 +111,7 @@ class Search:
     open_limit: OpenLimit | None = None
     examined: int = 0
     lookups: int = 0
+    agreed: dict[tuple[int, ...], tuple[int, int]] = field(default_factory=dict)
     _crowded: bool = False
 
     def __post_init__(self) -> None:
@@ -127,7 +135,7 @@ class Search:
         """What the stages from this one on make of the heads."""
         stage = self.route.stages[number]
         last = number == len(self.route.stages) - 1
-        for block in self._visited(stage.inputs, heads):
+        for block in self._visited(stage, heads):
             kept = block
             for condition in stage.conditions:
                 kept = kept.take(_mask(condition, kept))
@@ -145,23 +153,29 @@ class Search:
             return [self.visible[part]]
         return self.open_limit.groups(self.visible[part], len(self.visible) - 1)
 
-    def _visited(self, inputs: Sequence[int], heads: _Heads) -> Iterator[Combinations]:
+    def _visited(self, stage: Stage, heads: _Heads) -> Iterator[Combinations]:
         """The heads with all their partners in some windows."""
-        if len(inputs) > 1:
-            yield from self._met(inputs, heads, [self.visible[part] for part in inputs])
+        if len(stage.inputs) > 1:
+            yield from self._met(stage, heads, [self.visible[part] for part in stage.inputs])
             return
-        for runs in self._groups(inputs[0]):
-            yield from self._met(inputs, heads, [runs])
+        for runs in self._groups(stage.inputs[0]):
+            yield from self._met(stage, heads, [runs])
 
     def _met(
-        self, inputs: Sequence[int], heads: _Heads, windows: Sequence[Sequence[StoredRun]]
+        self, stage: Stage, heads: _Heads, windows: Sequence[Sequence[StoredRun]]
     ) -> Iterator[Combinations]:
         """The heads with all their partners in these runs."""
+        inputs = stage.inputs
         reach = reach_of(heads.runs, windows)
         if not reach.heads:
             return
         leading = [heads.runs[head].run for head in reach.heads]
-        tables = np.stack([run.addresses for run in leading]), np.stack([run.addresses for run in reach.runs])
+        by = None
+        # An index lives as long as its run is open: where runs are closed after use it would be made again.
+        if stage.narrowing is not None and self.open_limit is None:
+            by = narrowed(stage.narrowing, inputs, leading, heads.bound, reach)
+        lead_table = np.stack([run.addresses for run in leading])
+        run_table = np.stack([run.addresses for run in reach.runs]) if by is None else by.runs
         scanned = np.array([part in self.route.scanned for part in inputs], np.int64)
         lengths = np.array([self.lengths[part] for part in inputs], np.int64)
         # Filled over all heads, since a block has its price however few combinations it holds.
@@ -171,9 +185,9 @@ class Search:
             cursor = new_cursor(len(inputs))
             while True:
                 filled = probe(
-                    tables[0],
+                    lead_table,
                     head,
-                    tables[1],
+                    run_table,
                     chosen,
                     bounds,
                     scanned,
@@ -182,6 +196,9 @@ class Search:
                     cursor,
                     found,
                     filled,
+                    None if by is None else by.table,
+                    None if by is None else by.head_values[head],
+                    -1 if by is None else by.source,
                 )
                 if filled < len(found):
                     break
@@ -189,6 +206,10 @@ class Search:
                 filled = 0
             self.examined += int(cursor[EXAMINED])
             self.lookups += int(cursor[LOOKUPS])
+            if stage.narrowing is not None and cursor[OF_KEY]:
+                rows, left = self.agreed.get(stage.narrowing.attributes, (0, 0))
+                rows, left = rows + int(cursor[OF_KEY]), left + int(cursor[OF_VALUES])
+                self.agreed[stage.narrowing.attributes] = rows, left
         if filled:
             yield self._combinations(inputs, leading, heads.bound, reach, found[:filled])
 

@@ -13,6 +13,7 @@ _COMPILED = (
     "keys",
     "sorting",
     "run",
+    "value_index",
     "gather",
     "probe",
     "counting",

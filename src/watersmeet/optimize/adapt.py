@@ -7,17 +7,21 @@ result.
 A bucket looks at its keys when the rows of some window have moved by a quarter since it last did, or after
 some batches in any case, since keys can change while numbers do not. It changes a path only when another is
 better by a margin: between two that cost about the same it stays with the one it has.
+
+Keys are sampled; what rows of a key share beside it is not. How often that agrees is learnt from the look-ups
+by it (`kernel.narrow`), which count how many rows the key had and how many were left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from watersmeet.optimize.order.exhaustive import exhaustive
-from watersmeet.optimize.order.sampled import SampledOrders
+from watersmeet.optimize.order.sampled import SampledOrders, Shared
 from watersmeet.optimize.search_steps import NoStepsLeft, SearchSteps
 from watersmeet.plan import Operator, ProbePath
+from watersmeet.query import JoinQuery
 from watersmeet.stats.key_sample import KeySample
 
 # Rows of a window that moved by less than this factor are taken for the same.
@@ -30,6 +34,10 @@ _BETTER = 1.1
 _FEWEST_KEYS = 16
 # Steps of a search: all orders of up to seven inputs, from any of them.
 _SEARCH_STEPS = 2_048
+# Before anything is known about values that rows share: of so many rows of a key one has the same.
+_ONE_IN = 10
+# What was learnt before counts so much of what is learnt now.
+_OF_BEFORE = 0.5
 
 Order = tuple[int, ...]
 
@@ -42,10 +50,12 @@ class Remembered:
         planned: The orders of the plan; where a restart brings others, it starts from those.
         heads: By input the order in use, the rows of every input when it was chosen, and for how many looks
             it was left alone.
+        agreed: By attribute the rows of a key that were looked up by it, and how many had the value.
     """
 
     planned: tuple[Order, ...]
     heads: tuple[tuple[Order, tuple[int, ...], int], ...]
+    agreed: tuple[tuple[int, float, float], ...] = ()
 
 
 @dataclass(slots=True)
@@ -71,20 +81,25 @@ class Adaptive:
         heads: By input.
         stages: Whether conditions are judged between windows.
         planned: The orders of the plan.
+        sharing: By attribute that only some inputs share, these inputs.
         changes: How many paths were changed since the count was last taken.
+        agreed: As `Remembered` has it.
     """
 
     heads: list[HeadState]
     stages: bool
     planned: tuple[Order, ...] = ()
+    sharing: Mapping[int, frozenset[int]] = field(default_factory=dict)
     changes: int = field(default=0)
+    agreed: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, operator: Operator) -> Adaptive:
+    def of(cls, query: JoinQuery, operator: Operator) -> Adaptive:
         """Start from the paths of the plan."""
         stages = bool(operator.conditions or operator.checks)
         planned = tuple(path.sequence for path in operator.paths)
-        return cls([HeadState(path) for path in operator.paths], stages, planned)
+        sharing = {number: operator.having(query, number) for number in operator.checks}
+        return cls([HeadState(path) for path in operator.paths], stages, planned, sharing)
 
     @property
     def paths(self) -> list[ProbePath]:
@@ -98,12 +113,32 @@ class Adaptive:
                 HeadState(ProbePath.of(head, order), rows, age)
                 for head, (order, rows, age) in enumerate(remembered.heads)
             ]
+            self.agreed = {number: (rows, left) for number, rows, left in remembered.agreed}
 
     def remember(self) -> Remembered:
         """What to start from after the next batch."""
         return Remembered(
-            self.planned, tuple((state.path.sequence, state.rows, state.age) for state in self.heads)
+            self.planned,
+            tuple((state.path.sequence, state.rows, state.age) for state in self.heads),
+            tuple((number, rows, left) for number, (rows, left) in sorted(self.agreed.items())),
         )
+
+    def learn(self, agreed: Mapping[tuple[int, ...], tuple[int, int]]) -> None:
+        """Take note of look-ups by more than the key; see `watersmeet.kernel.sampling.PathPlanner`."""
+        for attributes, (rows, left) in agreed.items():
+            # Of several attributes, each is taken to have its part.
+            own = rows * (left / rows) ** (1 / len(attributes))
+            for number in attributes:
+                rows_before, left_before = self.agreed.get(number, (0.0, 0.0))
+                self.agreed[number] = _OF_BEFORE * rows_before + rows, _OF_BEFORE * left_before + own
+
+    def _shared(self) -> list[Shared]:
+        """What is known about values that rows share beside the key."""
+        known = {number: self.agreed.get(number, (0.0, 0.0)) for number in self.sharing}
+        return [
+            Shared(inputs, (known[number][1] + 1) / (known[number][0] + _ONE_IN))
+            for number, inputs in self.sharing.items()
+        ]
 
     def path(self, head: int, rows: Sequence[int], look: Callable[[], KeySample]) -> ProbePath:
         """The path for new rows of an input; see `watersmeet.kernel.sampling.PathPlanner`."""
@@ -115,7 +150,7 @@ class Adaptive:
         sample = look()
         if not sample.keys or (sample.share < 1 and sample.keys < _FEWEST_KEYS):
             return state.path
-        orders = SampledOrders(sample, head, stages=self.stages)
+        orders = SampledOrders(sample, head, stages=self.stages, shared=self._shared())
         try:
             best = exhaustive(orders, SearchSteps(_SEARCH_STEPS))[head]
         except NoStepsLeft:

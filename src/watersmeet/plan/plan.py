@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -139,6 +139,20 @@ class Operator:
     def streams(self) -> tuple[int, ...]:
         """The streams below, in the order of the query."""
         return tuple(sorted(stream for part in self.inputs for stream in part.streams))
+
+    def also_by(self, query: JoinQuery, bound: Iterable[int], part: int) -> tuple[int, ...]:
+        """By which attributes rows of an input are looked up beside the key, once others are bound.
+
+        They are those of the checks that the input shares with one of them.
+        """
+        before = set(bound)
+        having = {number: self.having(query, number) for number in self.checks}
+        return tuple(number for number, inputs in having.items() if part in inputs and inputs & before)
+
+    def having(self, query: JoinQuery, attribute: int) -> frozenset[int]:
+        """The inputs that have a value of an attribute."""
+        members = query.attributes[attribute]
+        return frozenset(n for n, part in enumerate(self.inputs) if members.among(part.streams))
 
     def evaluated(self, query: JoinQuery, path: ProbePath) -> tuple[tuple[int, ...], ...]:
         """Per step of a path, the conditions whose last row is bound there."""

@@ -82,7 +82,7 @@ class OperatorBuckets:
         if self.operator.sliced:
             join.slicing = self._slicing(number)
         if self.plan.adaptive:
-            join.planner = Adaptive.of(self.operator)
+            join.planner = Adaptive.of(self.plan.query, self.operator)
         if self.plan.bounded is not None:
             self._limit(join, self.plan.bounded)
         return bucket

@@ -59,11 +59,16 @@ def _unknown(operator: Operator, sizes: Sizes, planning: Planning) -> Paths:
     scanned = operator.replicated if operator.key else frozenset[int]()
     alive = [sizes.alive_together(part.streams) for part in operator.inputs]
     ranked = operator.replicated
+
+    def shared(bound: Sequence[int], part: int) -> int:
+        return len(operator.also_by(sizes.query, bound, part))
+
     if all(figure.is_known for figure in alive):
-        paths = shortest_first([figure.number for figure in alive], ranked)
+        paths = shortest_first([figure.number for figure in alive], ranked, shared)
         choice = Choice("", "by_rows", "fewest rows first, since distinct values are not known")
     else:
-        paths = shortest_first([_reach(sizes, part.streams) for part in operator.inputs], ranked)
+        lives = [_reach(sizes, part.streams) for part in operator.inputs]
+        paths = shortest_first(lives, ranked, shared)
         choice = Choice("", "by_window", "shortest window first, since too little is known")
     if not scanned:
         paths = tuple(replace(path, before=0) for path in paths)

@@ -8,9 +8,24 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
 
 from watersmeet.stats.key_sample import KeySample
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Values that some inputs share beside the key.
+
+    Attributes:
+        inputs: The inputs that have them.
+        agree: How likely two rows of a key, of two of them, have equal ones.
+    """
+
+    inputs: frozenset[int]
+    agree: float
 
 
 class SampledOrders:
@@ -18,14 +33,18 @@ class SampledOrders:
 
     Attributes:
         stages: Whether conditions are judged on the way; then a window further on does not save looking at
-        rows.
+            rows.
+        shared: By what windows are looked up beside the key.
     """
 
-    def __init__(self, sample: KeySample, head: int, *, stages: bool = False) -> None:
+    def __init__(
+        self, sample: KeySample, head: int, *, stages: bool = False, shared: Sequence[Shared] = ()
+    ) -> None:
         """Prepare for the questions of an optimizer."""
         self._sample = sample
         self._head = head
         self._stages = stages
+        self._shared = shared
         present = sample.rows > 0
         self._present = present
         everywhere = present.all(axis=1)
@@ -54,9 +73,16 @@ class SampledOrders:
     def step(self, _head: int, lead: int, bound: frozenset[int], part: int) -> float:
         """Look-ups of the keys that are still there, and the rows of the combinations they lead to.
 
-        A key is looked up once for every run of the lead that has it.
+        A key is looked up once for every run of the lead that has it. Where more than the key is shared,
+        every combination is looked up by that, unless there are fewer rows to look at.
         """
-        return self._keys(lead, bound) * self._sample.runs[part] + self._combinations(bound | {part})
+        after = bound | {part}
+        rows, agree = self._combinations(after), self._agree(bound)
+        looked_at = rows * agree
+        if self._agree(after) < agree:
+            searches = self._combinations(bound) * agree * self._sample.runs[part]
+            looked_at = min(looked_at, searches + rows * self._agree(after))
+        return self._keys(lead, bound) * self._sample.runs[part] + looked_at
 
     def cost(self, head: int, sequence: tuple[int, ...]) -> float:
         """What a whole order costs."""
@@ -72,6 +98,10 @@ class SampledOrders:
             everywhere = self._present[:, sorted(bound)].all(axis=1)
             found = self._known[lead, bound] = float(self._sample.copies[everywhere, lead].sum())
         return found
+
+    def _agree(self, bound: frozenset[int]) -> float:
+        """How likely rows of one key, one of each of some inputs, agree on all else they share."""
+        return prod(one.agree ** max(0, len(one.inputs & bound) - 1) for one in self._shared)
 
     def _combinations(self, bound: frozenset[int]) -> float:
         """Combinations of rows of the same key."""

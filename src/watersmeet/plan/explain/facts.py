@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -290,14 +291,11 @@ def _steps(query: JoinQuery, operator: Operator, path: ProbePath, names: list[st
     steps = []
     for part, conditions in zip(others, operator.evaluated(query, path), strict=True):
         scanned = part in operator.replicated or seen <= operator.replicated
-        by = "all in reach" if operator.key and scanned else _key_of(query, operator, part)
+        also = operator.also_by(query, seen, part)
+        by = [] if operator.key and scanned else _key_of(query, operator, part)
+        by = [*by, *_called(query, operator, part, also)]
         texts = dict.fromkeys(query.conditions[number].text for number in conditions)
-        compared = [
-            query.attributes[number].text
-            for number in operator.checks
-            if _has(query, number, operator, {part}) and _has(query, number, operator, seen)
-        ]
-        steps.append(StepFacts(names[part], by, (*compared, *texts)))
+        steps.append(StepFacts(names[part], ", ".join(by) or "all in reach", tuple(texts)))
         seen.add(part)
     return tuple(steps)
 
@@ -326,21 +324,22 @@ def _nearby(ready: list[Condition], done: tuple[int, ...], stream: int) -> str:
     return "all in reach" if band is None else f"{band.right.column} nearby"
 
 
-def _has(query: JoinQuery, attribute: int, operator: Operator, parts: set[int]) -> bool:
-    return any(query.attributes[attribute].among(operator.inputs[part].streams) for part in parts)
-
-
-def _key_of(query: JoinQuery, operator: Operator, part: int) -> str:
+def _key_of(query: JoinQuery, operator: Operator, part: int) -> list[str]:
     """The key as the input calls it."""
+    if not operator.key and operator.band is not None:
+        found_by = operator.band.right if part else operator.band.left
+        return [f"{found_by.column} nearby"]
+    return _called(query, operator, part, operator.key)
+
+
+def _called(query: JoinQuery, operator: Operator, part: int, attributes: Iterable[int]) -> list[str]:
+    """Some attributes as the input calls them."""
     texts = []
-    for number in operator.key:
+    for number in attributes:
         members = [query.attributes[number].members[stream] for stream in operator.inputs[part].streams]
         member = next(member for member in members if member is not None)
         texts.append(member.column or member.text)
-    if not texts and operator.band is not None:
-        found_by = operator.band.right if part else operator.band.left
-        return f"{found_by.column} nearby"
-    return ", ".join(texts) or "all in reach"
+    return texts
 
 
 def _key(query: JoinQuery, operator: Operator) -> str:
