@@ -67,6 +67,18 @@ BENCHMARKS = (
         "was left over",
     ),
     Benchmark(
+        "peers",
+        "The same joins on Watersmeet, on chains of Spark's own joins, on Flink and on DuckDB, which has all "
+        "rows at once: the four-way join, three topics of JSON, and joins of Nexmark's queries, windowed.",
+        ("--only", "four-way,q23", "--scale", "0.5"),
+        (
+            Figure("flink_ratio", "four streams: rows per second over Flink, both without start-up"),
+            Figure("chain_ratio", "the same over chained Spark joins with their default store"),
+        ),
+        always=("--json", ""),
+        chart="Rows read by each system since its query was started; what is flat at first is start-up",
+    ),
+    Benchmark(
         "adaptive",
         "Four streams whose rates change places halfway: every order of visits that stays, and the one "
         "that adapts.",
