@@ -130,4 +130,4 @@ def as_json(found: list[Compared], context: Mapping[str, Any]) -> dict[str, Any]
                 "systems": systems,
             }
         )
-    return {"ratios": ratios(found), "rows": rows, **context}
+    return {"ratios": ratios(found), "names": NAMES, "rows": rows, **context}
