@@ -29,7 +29,8 @@ _USUAL = tuple(name for name in SYSTEMS if name != "flink-rocksdb")
 
 _NOTES = (
     "End to end: from the start of a query, in a session that is there, to its end; of Flink from when it",
-    "  was handed the job, without starting Java and planning. Steady: after the first quarter of the rows.",
+    "  was handed the job, without starting Java and planning. Steady: after the first quarter of the rows,",
+    "  in Flink of the stream that is read most slowly, since others may run ahead of the joins.",
     "  DuckDB has all rows at once, and keeps no state.",
     "Files: Spark takes one file per stream and batch; Flink and DuckDB the same rows in one file per",
     "  stream, since Flink does not keep the order of files.",
@@ -127,8 +128,8 @@ def _context(options: argparse.Namespace, missing: set[str]) -> dict[str, Any]:
     notes = [*_NOTES]
     if not missing and any(name in STATE for name in systems):
         versions["flink"] = flink_version()
-        tuned = [TUNING, *(STATE[name] for name in systems if name in STATE)]
-        listed = [f"{name} = {value}" for settings in tuned for name, value in settings.items()]
+        tuned = [("", TUNING), *((f"{name}: ", STATE[name]) for name in systems if name in STATE)]
+        listed = [f"{of}{name} = {value}" for of, settings in tuned for name, value in settings.items()]
         notes.append(
             f"Flink {versions['flink']}: a local cluster with parallelism {options.cores}, Java with "
             f"{' '.join(JAVA)}; {', '.join(listed)}."

@@ -16,7 +16,7 @@ BATCHES = 8
 # Rows of a stream in a second of event time: one in a millisecond, and no two at the same.
 _RATE = 1000
 # Rows of a batch at scale 1, of all streams; of Nexmark, groups of 50 events.
-_KEYED, _TOPICS, _NEXMARK, _PEOPLE = 400_000, 150_000, 6_000, 50_000
+_KEYED, _TOPICS, _NEXMARK, _PEOPLE = 200_000, 100_000, 3_000, 30_000
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ import threading
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from watersmeet.spark.jars import Jar, cache_folder, fetched
-from watersmeet_lab.peers.outcome import Outcome
 
 # The environment with Flink.
 HOME_VARIABLE = "WATERSMEET_FLINK"
@@ -36,6 +35,14 @@ _OPENED = (
 )
 JAVA = ("-Xmx6g", "-XX:+UseParallelGC")
 _LOOK_EVERY_S = 0.25
+
+
+class Job(NamedTuple):
+    """What came of a job: the number in its first column, its seconds, and which part was read after how many."""
+
+    found: int
+    seconds: float
+    read: list[tuple[float, float]]
 
 
 class NoFlink(Exception):
@@ -61,9 +68,7 @@ def flink_version() -> str:
     return next(jar.stem.removeprefix(name) for jar in flink_jars() if jar.stem.startswith(name))
 
 
-def run_job(
-    tables: Sequence[str], statement: str, settings: dict[str, str], *, reads_topics: bool
-) -> Outcome:
+def run_job(tables: Sequence[str], statement: str, settings: dict[str, str], *, reads_topics: bool) -> Job:
     """Run a statement whose first column counts the results, to the end of its tables.
 
     The seconds are those of the job, from when Flink has the plan to its end.
@@ -102,7 +107,7 @@ def run_job(
         # Nothing comes of a count of nothing.
         results = int(last.getField(0)) if last is not None else 0
         watched.join()
-        return Outcome(results, seconds, [*watched.reached, (seconds, watched.rows)])
+        return Job(results, seconds, [*watched.parts(), (seconds, 1.0)])
     except Py4JJavaError as error:
         # Without the places in the code, and while Java can still say it.
         said = [line for line in str(error).splitlines() if not line.startswith(("\tat ", "\t..."))]
@@ -112,18 +117,26 @@ def run_job(
 
 
 class _Watched(threading.Thread):
-    """Asks a job again and again how many rows its sources have read."""
+    """Asks a job again and again how many rows each of its sources has handed on."""
 
     def __init__(self, port: int) -> None:
         super().__init__(daemon=True)
         self._address = f"http://127.0.0.1:{port}/jobs"
+        self._seen: list[tuple[float, dict[str, int]]] = []
         self.ended = threading.Event()
-        self.reached: list[tuple[float, int]] = [(0.0, 0)]
 
-    @property
-    def rows(self) -> int:
-        """The most that was seen."""
-        return self.reached[-1][1]
+    def parts(self) -> list[tuple[float, float]]:
+        """Which part was read: that of the slowest source, since others may run ahead of the joins.
+
+        Of what a source has handed on in the end, since some rows do not pass the filters that run with it.
+        """
+        found = [(0.0, 0.0)]
+        for seconds, counts in self._seen:
+            most = self._seen[-1][1]
+            part = min((counts.get(source, 0) / max(1, rows) for source, rows in most.items()), default=0.0)
+            if part > found[-1][1]:
+                found.append((seconds, part))
+        return found
 
     def run(self) -> None:
         while not self.ended.wait(_LOOK_EVERY_S):
@@ -133,9 +146,7 @@ class _Watched(threading.Thread):
                 continue  # It is starting, or has just ended.
             seconds = (job["now"] - job["start-time"]) / 1000
             sources = [one for one in job["vertices"] if one["name"].startswith("Source:")]
-            rows = sum(one["metrics"]["write-records"] for one in sources)
-            if rows > self.rows:
-                self.reached.append((seconds, rows))
+            self._seen.append((seconds, {one["id"]: one["metrics"]["write-records"] for one in sources}))
 
     def _asked(self, path: str) -> Any:
         with urllib.request.urlopen(self._address + path, timeout=5) as answer:  # noqa: S310

@@ -8,7 +8,7 @@ from watersmeet_lab.peers.nexmark import COLUMNS, LONGEST_S
 from watersmeet_lab.peers.query import Near, Query, Side
 
 # Of the joins on generated keys. Times are whole milliseconds, since Flink's event times have no finer ones.
-WINDOW_S = 200
+WINDOW_S = 100
 _KEYED = (("key", "BIGINT"), ("ts", "TIMESTAMP"), ("payload", "STRING"))
 # A person opens auctions so long after registering; older accounts are outside the window.
 _NEW_S = 10
