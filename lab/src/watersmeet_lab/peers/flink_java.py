@@ -38,7 +38,7 @@ _LOOK_EVERY_S = 0.25
 
 
 class Job(NamedTuple):
-    """What came of a job: the number in its first column, its seconds, and which part was read after how many."""
+    """What came of a job: the number it found, its seconds, and which part was read after how many."""
 
     found: int
     seconds: float
