@@ -31,7 +31,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-shapes bench-latency bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
+.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-shapes bench-latency bench-peers bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -119,6 +119,21 @@ bench-keyed: setup ## Run the keyed benchmark
 bench-shapes: setup ## Run ordinary shapes of joins against chained Spark joins
 	@$(WITH_JAVA) PYTHONPATH=tests $(BIN)/python -m watersmeet_lab.shapes $(ARGS)
 
+# Flink has an environment of its own, whose jars are all that is used of it; the jars of its formats are of the
+# same version.
+FLINK := .venv-flink
+FLINK_PACKAGE := apache-flink-libraries>=2.3,<2.4
+
+$(FLINK)/.installed:
+	@sh scripts/venv.sh $(FLINK)
+	$(FLINK)/bin/python -m pip install --disable-pip-version-check --quiet '$(FLINK_PACKAGE)'
+	@touch $@
+
+# The other systems run without Flink. The row that reads topics starts the broker of the tests.
+bench-peers: setup ## Run joins and Nexmark queries on Watersmeet, Spark, Flink and DuckDB; fetches Flink
+	@$(MAKE) --no-print-directory $(FLINK)/.installed || echo 'Flink cannot be installed here.' >&2
+	@$(WITH_JAVA) WATERSMEET_FLINK="$(CURDIR)/$(FLINK)" PYTHONPATH=tests $(BIN)/python -m watersmeet_lab.peers $(ARGS)
+
 bench-latency: setup ## Measure how long batches of live streams take
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.latency $(ARGS)
 
@@ -168,5 +183,5 @@ real:
 endif
 
 clean: ## Remove .venv, caches and compiled kernels
-	rm -rf .venv .venv-spark-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf .venv .venv-spark-* $(FLINK) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
 	find src tests lab -name __pycache__ -type d -prune -exec rm -rf {} +

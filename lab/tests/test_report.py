@@ -16,7 +16,13 @@ from watersmeet_lab.papers.bench import Paper, Step, bench
 from watersmeet_lab.papers.claim import Claim, fails
 from watersmeet_lab.papers.page import Experiment
 from watersmeet_lab.report.__main__ import main
-from watersmeet_lab.report.benchmarks import BENCHMARKS, Benchmark, BenchmarkFailed, run_benchmark
+from watersmeet_lab.report.benchmarks import (
+    BENCHMARKS,
+    Benchmark,
+    BenchmarkFailed,
+    details_of,
+    run_benchmark,
+)
 from watersmeet_lab.report.errata import ERRATA
 from watersmeet_lab.report.page import DamagedRecord, page
 from watersmeet_lab.report.papers import PARTS
@@ -105,6 +111,21 @@ def test_our_own_claims_are_counted_apart(docs: Path) -> None:
     assert row is not None
     cells = re.findall(r"<td[^>]*>(\d[^<]*)</td>", row[0])
     assert cells == ["1", "0", "2", "1 of 1"]
+
+
+def test_systems_that_were_compared_stand_side_by_side(docs: Path) -> None:
+    one = next(one for one in BENCHMARKS if one.compares)
+    folder = docs / "report" / "performance"
+    kept = json.loads((folder / "sites.json").read_text()) | {"name": one.name, "figures": {}}
+    (folder / f"{one.name}.json").write_text(json.dumps(kept))
+    done = {"results": 1234, "rate": 1000.4, "steady": 56789.1}
+    systems = {"ours": done, "flink": "not done after 9 s", "duckdb": done | {"steady": None}}
+    row = {"name": "q23", "about": "bids & more", "systems": systems}
+    names = {"ours": "Watersmeet", "flink": "Flink", "duckdb": "DuckDB"}
+    details_of(one, folder).write_text(json.dumps({"rows": [row], "names": names}))
+    text = page(docs / "experiments", folder)
+    for piece in ("56,789 (1,000)", "not done after 9 s", ">(1,000)<", "1,234", "q23: bids &amp; more"):
+        assert piece in text, piece
 
 
 def test_a_plot_that_is_missing_is_said_to_be(docs: Path) -> None:

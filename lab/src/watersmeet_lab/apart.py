@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,8 +23,15 @@ _SETTINGS = {
 }
 
 
+class TookTooLong(Exception):
+    """A process was ended, with all it had started, since it had run for too long."""
+
+
 def run_apart(
-    module: str, spec: dict[str, Any], environment: Mapping[str, str] | None = None
+    module: str,
+    spec: dict[str, Any],
+    environment: Mapping[str, str] | None = None,
+    seconds: float | None = None,
 ) -> dict[str, Any]:
     """What a module makes of a specification; it must hand its arguments to `answer`.
 
@@ -31,6 +39,10 @@ def run_apart(
         module: The module to run.
         spec: What it is asked, as JSON has it.
         environment: Variables that are other than here.
+        seconds: How long it may take.
+
+    Raises:
+        TookTooLong: It took longer.
     """
     # Found here, since the process may run another version of us.
     from watersmeet.java import ensure_java
@@ -40,19 +52,34 @@ def run_apart(
         paths = [Path(folder) / name for name in ("spec.json", "answer.json", "log.txt")]
         asked, answered, log = paths
         asked.write_text(json.dumps(spec))
-        with log.open("wb") as output:
-            # What it writes goes with the folder, also when somebody ends it.
-            status = subprocess.run(
+        # What it writes goes with the folder, also when somebody ends it. A group of its own, since Java
+        # would outlive it.
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(
                 [sys.executable, "-m", module, str(asked), str(answered)],
                 stdout=output,
                 stderr=output,
                 env={**os.environ, **(environment or {}), "TMPDIR": folder},
-                check=False,
-            ).returncode
+                start_new_session=True,
+            ) as process,
+        ):
+            status = _ended(process, seconds)
         if status != 0 or not answered.exists():
             raise RuntimeError(f"{module} failed:\n{log.read_text(errors='replace')[-4000:]}")
         found: dict[str, Any] = json.loads(answered.read_text())
     return found
+
+
+def _ended(process: subprocess.Popen[bytes], seconds: float | None) -> int:
+    try:
+        return process.wait(seconds)
+    except BaseException as error:
+        # Also when somebody ends us: it no longer hears of Ctrl-C by itself.
+        os.killpg(process.pid, signal.SIGKILL)
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise TookTooLong(f"it was not done after {seconds:.0f} s") from None
+        raise
 
 
 def session_apart(cores: int, settings: dict[str, str], *, ours: bool = False) -> SparkSession:

@@ -40,6 +40,7 @@ class Benchmark:
         figures: What it reports.
         always: Arguments it is given in any case.
         chart: What its plot shows; empty for one without.
+        compares: What the table of its rows and systems shows; empty for one without.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Benchmark:
     figures: tuple[Figure, ...]
     always: tuple[str, ...] = ()
     chart: str = ""
+    compares: str = ""
 
 
 BENCHMARKS = (
@@ -65,6 +67,18 @@ BENCHMARKS = (
         always=("--json", ""),
         chart="Rows per second, micro-batch by micro-batch: the first starts everything up, the last is what "
         "was left over",
+    ),
+    Benchmark(
+        "peers",
+        "The same joins on Watersmeet, on chains of Spark's own joins, on Flink and on DuckDB, which has all "
+        "rows at once: the four-way join, three topics of JSON, and joins of Nexmark's queries, windowed.",
+        ("--only", "four-way,q23", "--scale", "0.5"),
+        (
+            Figure("flink_ratio", "four streams: rows per second over Flink, both without start-up"),
+            Figure("chain_ratio", "the same over chained Spark joins with their default store"),
+        ),
+        chart="Rows read by each system since its query was started; what is flat at first is start-up",
+        compares="Rows per second once warm, and end to end in brackets",
     ),
     Benchmark(
         "adaptive",
@@ -117,14 +131,23 @@ BENCHMARKS = (
 )
 
 
+def details_of(benchmark: Benchmark, out: Path) -> Path:
+    """Where a benchmark that compares systems writes what came of each row on each."""
+    return out / f"{benchmark.name}-rows.json"
+
+
 def run_benchmark(benchmark: Benchmark, out: Path, *, full: bool) -> dict[str, Any]:
     """Run a benchmark and keep its figures in a file; returns what is in it."""
     arguments = () if full else benchmark.short
     out.mkdir(parents=True, exist_ok=True)
     chart = ("--chart", str(out)) if benchmark.chart else ()
+    details = ("--json", str(details_of(benchmark, out))) if benchmark.compares else ()
     started = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", f"watersmeet_lab.{benchmark.name}", *benchmark.always, *chart, *arguments],
+        [
+            *(sys.executable, "-m", f"watersmeet_lab.{benchmark.name}"),
+            *(*benchmark.always, *chart, *details, *arguments),
+        ],
         capture_output=True,
         text=True,
         check=False,

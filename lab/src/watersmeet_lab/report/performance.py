@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from watersmeet_lab.report.benchmarks import BENCHMARKS, Benchmark
+from watersmeet_lab.report.benchmarks import BENCHMARKS, Benchmark, details_of
 from watersmeet_lab.report.html import anchor, data_link, folded, paragraphs, picture, section, table, words
 
 Measured = Mapping[str, dict[str, Any] | None]
@@ -52,6 +53,8 @@ def _benchmark(one: Benchmark, measured: dict[str, Any] | None, folder: Path) ->
         if figure.name in measured["figures"]
     ]
     yield table(("figure", "measured", "better is"), rows)
+    if one.compares and (details := details_of(one, folder)).exists():
+        yield from _compared(one.compares, json.loads(details.read_text(encoding="utf-8")))
     if one.chart:
         yield picture(folder / f"{one.name}.svg", one.chart)
         yield data_link([f"performance/{one.name}.csv"])
@@ -64,6 +67,35 @@ def _benchmark(one: Benchmark, measured: dict[str, Any] | None, folder: Path) ->
         "small",
     )
     yield folded("what it printed", f"<pre>{escape(_trimmed(measured['output']))}</pre>")
+
+
+def _compared(caption: str, details: Mapping[str, Any]) -> Iterator[str]:
+    """A row for each join, a column for each system."""
+    systems = list(dict.fromkeys(name for row in details["rows"] for name in row["systems"]))
+    cells = [
+        [escape(row["name"]), *(_rates(row["systems"].get(name)) for name in systems), _results(row)]
+        for row in details["rows"]
+    ]
+    yield paragraphs(f"{caption}:")
+    yield table(("row", *(details["names"][name] for name in systems), "results"), cells)
+    yield (
+        "<ul>"
+        + "".join(f"<li>{escape(row['name'])}: {escape(row['about'])}</li>" for row in details["rows"])
+        + "</ul>"
+    )
+
+
+def _rates(outcome: Mapping[str, Any] | str | None) -> str:
+    if outcome is None or isinstance(outcome, str):
+        return escape(outcome or "")
+    steady = _number(outcome["steady"])
+    whole = _number(outcome["rate"])
+    return f"{steady} ({whole})" if steady else f"({whole})"
+
+
+def _results(row: Mapping[str, Any]) -> str:
+    counts = {one["results"] for one in row["systems"].values() if isinstance(one, dict)}
+    return " or ".join(f"{count:,}" for count in sorted(counts))
 
 
 def _trimmed(lines: Sequence[str]) -> str:

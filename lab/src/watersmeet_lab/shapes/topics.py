@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -48,11 +48,12 @@ def filled(broker: Broker, shape: Shape, prefix: str) -> Place:
     place = Place(Path(), broker.servers, prefix, kafka_jars())
     for stream in range(shape.streams):
         topic = broker.create(place.topic(stream))
-        _send(broker.servers, topic, records(shape, stream))
+        send(broker.servers, topic, records(shape, stream))
     return place
 
 
-def _send(servers: str, topic: str, values: Iterator[str]) -> None:
+def send(servers: str, topic: str, values: Iterable[str]) -> None:
+    """Append records to a topic, in their order."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 50, "enable.idempotence": True})
