@@ -139,18 +139,14 @@ def source_of(df: DataFrame) -> FileSource | None:
 
 
 def listed(spark: SparkSession, df: DataFrame, latest: Column | None) -> DataFrame:
-    """The files of a DataFrame as a stream of paths, each with the latest time that is believed.
-
-    The time is a text: Spark would write a number into the code it generates, which then has to be compiled
-    again in every batch.
-    """
+    """The files of a DataFrame as a stream of paths, each with the latest time that is believed."""
     from pyspark.sql import functions as F
 
     source = _sources[df]
     reader = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**source.options)
     columns = [F.col(PATH)]
     if latest is not None:
-        columns.append(F.unix_micros(latest).cast("string").alias(LATEST))
+        columns.append(F.unix_micros(latest).alias(LATEST))
     return reader.load(source.path).select(*columns)
 
 

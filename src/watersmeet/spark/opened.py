@@ -19,7 +19,6 @@ from watersmeet.spark.kafka_records import SIMPLE, RecordSource, records_of
 from watersmeet.spark.prepare import (
     BELIEVED,
     guarded,
-    latest_beside,
     latest_time,
     prepared_source,
     source_columns,
@@ -84,7 +83,7 @@ def _records(
         # Spark knows the time, and whether it is believed.
         time = None
     elif time is not None:
-        beside.append(F.unix_micros(latest_beside(stream, F.col(SIMPLE))).alias(LATEST))
+        beside.append(F.unix_micros(latest_time(stream)).alias(LATEST))
     source = prepared_source(plan, number, records.left, streaming=True, beside=beside)
     names = source.columns[: -len(beside)]
     believed = None if time is None else names.index(BELIEVED)

@@ -126,23 +126,27 @@ def guarded(plan: Plan, stream: Stream) -> bool:
 def believed_time(stream: Stream) -> Column:
     """Whether a time is not too far ahead of the clock.
 
-    The clock is that of the batch, which Spark keeps: a batch that runs again later decides the same. It is
-    taken from an array, because Spark writes a time as it is into the code it generates, which would have to
-    be compiled, and to become fast, anew in every batch.
+    The clock is that of the batch, which Spark keeps: a batch that runs again later decides the same. Nearly
+    all times are compared with one that is the same all day, and only what is later with the latest itself.
     """
+    assert stream.max_future is not None
     time = column_named(stream.time)
-    return time <= latest_beside(stream, time)
-
-
-def latest_beside(stream: Stream, other: Column) -> Column:
-    """The latest time that is believed, beside any column; beside a null it may be null."""
-    return F.get(F.array(latest_time(stream)), other.isNull().cast("int"))
+    since_midnight = F.current_date().cast("timestamp") + _ahead(stream)
+    return (time <= since_midnight) | (time <= latest_time(stream))
 
 
 def latest_time(stream: Stream) -> Column:
-    """The latest time of a stream that is believed in a batch."""
+    """The latest time of a stream that is believed in a batch.
+
+    Spark writes a time that it knows into the code it generates, which would have to be compiled, and to
+    become fast, anew in every batch. It generates none for this way to sort, even if there is but one value.
+    """
+    return F.get(F.array_sort(F.array(F.current_timestamp() + _ahead(stream))), F.lit(0))
+
+
+def _ahead(stream: Stream) -> Column:
     assert stream.max_future is not None
-    return F.current_timestamp() + F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
+    return F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
 
 
 def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:

@@ -47,7 +47,7 @@ class FileColumns:
         for batch in batches:
             latest = batch.column(1).to_pylist() if batch.num_columns > 1 else [None] * batch.num_rows
             for path, until in zip(batch.column(0).to_pylist(), latest, strict=True):
-                yield from _rows_of(_local_path(path), self, None if until is None else int(until))
+                yield from _rows_of(_local_path(path), self, until)
 
 
 def _rows_of(path: str, wanted: FileColumns, until: int | None) -> Iterator[pa.RecordBatch]:
