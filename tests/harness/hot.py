@@ -63,7 +63,7 @@ class HotJoin(Tree):
         return HotNotes(self.folder, self._batches, retained=2)
 
     def _once(self, *arguments: Any, **options: Any) -> None:
-        with mock.patch.object(pack_module, "hot_notes", lambda _: self.notes()):
+        with mock.patch.object(pack_module, "hot_notes", return_value=self.notes()):
             super()._once(*arguments, **options)
         for number, bucket in enumerate(self.buckets):
             assert bucket.spreader is not None
@@ -94,7 +94,9 @@ class HotHistory:
         windows: list[int | Slots | None] = [random.choice([0, 1, 3, 8, Slots(5)]) for _ in range(count)]
         conditions = [equality(0, "x", i, "x") for i in range(1, count)]
         if random.random() < 0.3:
-            conditions += [band(i, i + 1, random.randint(0, 3), random.randint(0, 6)) for i in range(count - 1)]
+            conditions += [
+                band(i, i + 1, random.randint(0, 3), random.randint(0, 6)) for i in range(count - 1)
+            ]
             windows = [None if random.random() < 0.7 else window for window in windows]
         lateness, step = random.choice([0, 2]), random.choice([1, 3, 5])
         hot = [[random.randint(2, 12 if count == 2 else 8) for _ in range(count)] for _ in range(2)]

@@ -135,8 +135,8 @@ class Bucket:
         """Who decides which keys of this bucket are spread; None where none ever are."""
         return None
 
-    def on_copies(self, part: int, dealt: int, rows: Rows) -> Outcome:
-        """Rows of a hot key that all buckets get, while each has a part of those of another input."""
+    def on_hot(self, part: int, dealt: int, rows: Rows) -> Outcome:
+        """Rows of hot keys: a part of those of the dealt input, or of another, which all buckets get."""
         del dealt
         return self.on_rows(part, rows)
 

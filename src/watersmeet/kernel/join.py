@@ -127,10 +127,25 @@ class MultiwayJoin(Bucket):
         """
         return self.met(part, self.in_time(part, new))
 
-    def on_copies(self, part: int, dealt: int, new: Rows) -> Iterator[Results]:
-        """Look first where this bucket has a part of the rows: all else is found in every bucket alike."""
-        others = [other for other in self.paths[part].order if other != dealt]
-        return self.met(part, self.in_time(part, new), ProbePath(part, (dealt, *others)))
+    def on_hot(self, part: int, dealt: int, new: Rows) -> Iterator[Results]:
+        """Rows of hot keys look along paths of their own: orders that follow samples of keys miss these."""
+        if self.spreader is not None and len(new):
+            self.spreader.rows_until(int(new.times.max()) + self.windows[part].length)
+        order = self.paths[part].order
+        path = ProbePath(part, order)
+        return self.met(
+            part, self.in_time(part, new), path if part == dealt else self._dealt_first(path, dealt)
+        )
+
+    def _dealt_first(self, usual: ProbePath, dealt: int) -> ProbePath:
+        """First where this bucket has a part of the rows, since all else is found in every bucket alike.
+
+        Not where nothing but the key says which of them to take, while elsewhere a condition does.
+        """
+        path = ProbePath(usual.head, (dealt, *(other for other in usual.order if other != dealt)))
+        stages = [self.routes.along(one).stages[0] for one in (path, usual)]
+        narrowed, usually = (bool(stage.conditions) and len(stage.inputs) == 1 for stage in stages)
+        return path if narrowed or not usually else usual
 
     def met(self, part: int, new: Rows, path: ProbePath | None = None) -> Iterator[Results]:
         """Store new rows of one input and yield the results they complete, whatever the watermark."""
@@ -201,8 +216,8 @@ class MultiwayJoin(Bucket):
             kept["found"] = self.open_limit.remember(
                 stored.id for window in self.windows for stored in window.runs
             )
-        if self.spreader is not None and self.spreader.keys:
-            kept["spread keys"] = list(self.spreader.keys.values())
+        if self.spreader is not None:
+            kept |= self.spreader.save()
         return kept
 
     def load(self, kept: dict[str, Any]) -> None:
@@ -214,7 +229,7 @@ class MultiwayJoin(Bucket):
         if self.open_limit is not None and "found" in kept:
             self.open_limit.before = kept["found"]
         if self.spreader is not None:
-            self.spreader.keys = {one.key: one for one in kept.get("spread keys", ())}
+            self.spreader.load(kept)
 
     def use_files(self, files: RunFiles) -> None:
         """Look into windows piece by piece, where they do not fit."""
@@ -252,7 +267,7 @@ class MultiwayJoin(Bucket):
             )
             self.figures = ()
         if self.spreader is not None:
-            found["spread_keys"] = len(self.spreader.keys)
+            found["spread_keys"] = len(self.spreader.routes)
         return found
 
     def results(
@@ -287,4 +302,8 @@ class MultiwayJoin(Bucket):
             return self.paths[part]
         rows_visible = [sum(stored.rows for stored in runs) for runs in visible]
         look = partial(sample_windows, visible, self.routes.scanned)
-        return self.planner.path(part, rows_visible, look)
+        path = self.planner.path(part, rows_visible, look)
+        if self.spreader is not None and self.spreader.until > self.watermark:
+            # From the new rows on: others would go through all rows of hot keys that are here.
+            return ProbePath(part, path.order)
+        return path

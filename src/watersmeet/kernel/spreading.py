@@ -3,13 +3,16 @@
 Rows of one input, the one with most rows of the key, are dealt out over the buckets; those of the others go
 to every bucket. A result has one dealt row, so it is found in one bucket. No stored row moves:
 
-    event time ->    |-- found hot in this batch                  |-- cool for some batches
-    phase            | REPLICATE          | DEAL                  | GATHER            | as before
-    dealt input      | home               | dealt out             | home              | home
-    the others       | to all             | to all                | to all            | home
-                      until the watermark                          until the watermark
-                      has passed the others'                       has passed the dealt
-                      rows that are here alone                     rows, wherever they are
+    event time ->  |-- found hot in this batch        |-- cool for some batches
+    phase          | REPLICATE        | DEAL          | GATHER           | REST             | as before
+    dealt input    | home             | dealt out     | home             | home             | home
+    the others     | to all           | to all        | to all           | home             | home
+                    until the watermark                until the watermark until the watermark
+                    has passed the others'             has passed the      has passed the rows
+                    rows that are here alone           rows dealt out      that all have
+
+At rest a key that is hot again is spread as before: all buckets still have rows of the others, so none of
+these can be dealt out now.
 
 Why every result is found once, ties and late rows included, is in `docs/design/20261118-hot-keys.md`. A key
 is known by its hash here: all rows of a hash take the same way.
@@ -28,7 +31,7 @@ from watersmeet.kernel.stored import stored_as
 from watersmeet.kernel.window import StoredWindow
 from watersmeet.plan.hot_rule import HotRule
 
-REPLICATE, DEAL, GATHER = "replicate", "deal", "gather"
+REPLICATE, DEAL, GATHER, REST = "replicate", "deal", "gather", "rest"
 
 # Before all times.
 _NOTHING = -(1 << 62)
@@ -87,17 +90,20 @@ class KeySpreader:
         buckets: How many there are.
         rule: When a key is spread; None spreads no more, and gathers those that are.
         keys: By hash.
+        until: The end of the last row of a hot key, of any bucket, that has come.
     """
 
     number: int
     buckets: int
     rule: HotRule | None = field(default_factory=HotRule)
     keys: dict[int, SpreadKey] = field(default_factory=dict)
+    until: int = _NOTHING
 
     @property
     def routes(self) -> tuple[Route, ...]:
         """How rows of these keys are sent from the next batch on."""
-        return tuple(Route(key, one.dealt, one.phase == DEAL) for key, one in sorted(self.keys.items()))
+        spread = sorted((key, one) for key, one in self.keys.items() if one.phase != REST)
+        return tuple(Route(key, one.dealt, one.phase == DEAL) for key, one in spread)
 
     def mine(self, hashes: Any) -> Any:
         """Which keys belong to this bucket."""
@@ -109,19 +115,37 @@ class KeySpreader:
             one = self.keys[key]
             one.until = max(one.until, time + windows[one.dealt].length)
 
+    def rows_until(self, end: int) -> None:
+        """Rows of hot keys have come, of this bucket or of others: until when they live at most."""
+        self.until = max(self.until, end)
+
+    def save(self) -> dict[str, Any]:
+        """What to keep; nothing where no key ever was hot."""
+        kept: dict[str, Any] = {"spread keys": list(self.keys.values())} if self.keys else {}
+        return kept if self.until == _NOTHING else kept | {"hot rows until": self.until}
+
+    def load(self, kept: Mapping[str, Any]) -> None:
+        """Go on from there."""
+        self.keys = {one.key: one for one in kept.get("spread keys", ())}
+        self.until = kept.get("hot rows until", _NOTHING)
+
     def step(self, watermark: int, windows: Sequence[StoredWindow], figures: Sequence[KeyFigures]) -> None:
         """All rows of a batch are stored, and the watermark has let go: what the next batch does."""
         for key, one in list(self.keys.items()):
             one.cool = 0 if self._is_hot(one, windows, figures) else one.cool + 1
             cooled = self.rule is None or one.cool >= self.rule.cool_batches
             reached = one.until <= watermark
-            if one.phase == REPLICATE and not cooled and reached:
+            if one.phase == REPLICATE and reached and not cooled:
                 one.phase, one.until = DEAL, _NOTHING
             elif one.phase == DEAL and cooled:
                 one.phase = GATHER
             elif one.phase == GATHER and one.cool == 0:
                 one.phase = DEAL
             elif (one.phase == REPLICATE and cooled) or (one.phase == GATHER and reached):
+                one.phase, one.until = REST, _others_end(key, one.dealt, windows)
+            elif one.phase == REST and one.cool == 0:
+                one.phase, one.until = REPLICATE, _others_end(key, one.dealt, windows)
+            elif one.phase == REST and reached:
                 del self.keys[key]
         if self.rule is not None:
             self._find(windows, figures, self.rule)
@@ -137,9 +161,7 @@ class KeySpreader:
                 key = int(hot.run.key_hashes[hot.key])
                 rows = [rows_of_key(other.runs, key) for other in windows]
                 dealt = rows.index(max(rows))
-                ends = [last_end(other, key) for part, other in enumerate(windows) if part != dealt]
-                until = max((end for end in ends if end is not None), default=_NOTHING)
-                self.keys[key] = SpreadKey(key, dealt, REPLICATE, until)
+                self.keys[key] = SpreadKey(key, dealt, REPLICATE, _others_end(key, dealt, windows))
 
     def _new(self, hashes: Any) -> Any:
         return self.mine(hashes) & ~np.isin(hashes, np.array(list(self.keys), np.uint64))
@@ -155,3 +177,9 @@ class KeySpreader:
             if 2 * rows >= self.rule.enough(window.rows - here + rows, known.usual):
                 return True
         return False
+
+
+def _others_end(key: int, dealt: int, windows: Sequence[StoredWindow]) -> int:
+    """The end of the last row of a key that is not of the dealt input; the key's bucket has all of them."""
+    ends = [last_end(window, key) for part, window in enumerate(windows) if part != dealt]
+    return max((end for end in ends if end is not None), default=_NOTHING)

@@ -162,7 +162,7 @@ class BatchMetrics:
         kernel_ms: Time in the join itself, over all buckets.
         watermark_held_by: The stream the others wait for; None where there is no watermark.
         hot_keys: Keys with very many rows.
-        spread_keys: Hot keys whose rows are spread over all buckets, or have been not long ago.
+        spread_keys: Hot keys whose rows are spread over all buckets.
         busiest_ms: Time in the join itself, in the bucket that took longest.
         streams: By input.
         predicates: By the text of the function.

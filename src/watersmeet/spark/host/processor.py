@@ -108,15 +108,10 @@ def hot_rows_joined(
     for some in blobs:
         batch = opened(some)
         rows = rows_in(batch, spec)
-        if not hot.copied:
-            yield from late_rows(task, bucket, name, hot.number, batch, rows)
-            yield from bucket.on_rows(hot.number, rows)
-            continue
-        if name == task.buckets[0]:
-            yield from late_rows(task, bucket, name, hot.number, batch, rows)
-        else:
+        if hot.copied and name != task.buckets[0]:
             rows = rows.take(np.flatnonzero(~bucket.late(hot.number, rows)))
-        yield from bucket.on_copies(hot.number, hot.dealt, rows)
+        yield from late_rows(task, bucket, name, hot.number, batch, rows)
+        yield from bucket.on_hot(hot.number, hot.dealt, rows)
 
 
 def function_metrics(task: Task) -> Metrics:
