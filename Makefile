@@ -31,7 +31,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-shapes bench-latency bench-peers bench-outer bench-adaptive bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
+.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-shapes bench-latency bench-peers bench-outer bench-adaptive bench-skew bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -142,6 +142,9 @@ bench-outer: setup ## Run the benchmark of outer joins: against the inner join, 
 
 bench-adaptive: setup ## Run the benchmark with rates that change: fixed orders against the adapting one
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.adaptive $(ARGS)
+
+bench-skew: setup ## Run a join with a hot key on one core and on two
+	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.skew $(ARGS)
 
 bench-planning: setup ## Time the planner, and compare its predictions with a run
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.planning $(ARGS)

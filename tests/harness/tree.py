@@ -5,11 +5,12 @@ operator, results as the user gets them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -179,7 +180,7 @@ class Tree:
         ids = result_ids(task, bucket, self._batches)
         above = next((o for o in self._tasks if operator in o.inputs), None)
         found_here = [
-            *worked(task, join, Arrivals(dict(sorted(blobs.items()))), MailBooks(), ""),
+            *self._worked(task, bucket, join, Arrivals(dict(sorted(blobs.items())))),
             *join.on_batch(join.watermark if until is None else until),
         ]
         for block in found_here:
@@ -194,6 +195,10 @@ class Tree:
             values += [[(t - START) // SECOND for t in column.to_pylist()] for column in added]
             self.results += zip(*values, strict=True)
             self.ids += found.column(RESULT_ID).to_pylist()
+
+    def _worked(self, task: Task, bucket: int, join: Kernel, arrived: Arrivals) -> Iterator[Any]:
+        del bucket
+        return worked(task, join, arrived, MailBooks(), "")
 
     def _times(self, events: Sequence[Event]) -> pa.RecordBatch:
         micros = pa.array([START + event.ts * SECOND for event in events], pa.int64())

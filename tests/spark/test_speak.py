@@ -50,7 +50,7 @@ def batch(orders: dict[str, Any], payments: dict[str, Any], **more: Any) -> Batc
     return BatchMetrics(
         name="watersmeet 1: orders, payments",
         batch=0,
-        **{"buckets": 8, "watermark_held_by": "orders", "hot_keys": ()} | more,
+        **{"buckets": 8, "watermark_held_by": "orders", "hot_keys": (), "spread_keys": 0} | more,
         results=0,
         rows_examined=0,
         lookups=0,
@@ -63,6 +63,7 @@ def batch(orders: dict[str, Any], payments: dict[str, Any], **more: Any) -> Batc
         worker_bytes=None,
         rows_examined_per_result=None,
         kernel_ms=0,
+        busiest_ms=0,
         streams={"orders": replace(QUIET, **orders), "payments": replace(QUIET, **payments)},
         predicates={},
     )
@@ -127,6 +128,13 @@ def test_a_silent_stream_is_told_when_the_state_has_grown() -> None:
     assert 'idle="5 minutes"' in told[0]
     never = [one for held in (1, 10**5, *range(10**6, 10**6 + 9)) for one in Speaker().lines(silent(held), 8)]
     assert never == []
+
+
+def test_that_keys_are_spread_is_told_once() -> None:
+    speaker = Speaker()
+    (line,) = speaker.lines([batch({}, {}, spread_keys=2)], 8)
+    assert line.startswith("2 hot keys are spread over all 8 buckets")
+    assert not speaker.lines([batch({}, {}, spread_keys=3)], 8)
 
 
 def test_hot_keys_are_told_one_by_one() -> None:

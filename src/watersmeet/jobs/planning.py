@@ -23,7 +23,9 @@ def planning_of(table: Table, known: Mapping[str, Any]) -> Planning:
         table: What the file says about it.
         known: What it says about the data, by stream.
     """
-    segment, adaptive = table.text("segment"), table.raw("adaptive")
+    segment = table.text("segment")
+    flags = ("adaptive", "spread_hot_keys")
+    said = {name: None if table.raw(name) is None else table.flag(name) for name in flags}
     return _made(
         table,
         Planning,
@@ -31,10 +33,10 @@ def planning_of(table: Table, known: Mapping[str, Any]) -> Planning:
         optimizer=table.text("optimizer"),
         cost_model=table.text("cost_model"),
         search_steps=table.number("search_steps"),
-        adaptive=None if adaptive is None else table.flag("adaptive"),
         routing=table.text("routing"),
         segment=None if segment is None else table.duration("segment", segment),
         spread=table.number("spread"),
+        **said,
         sites=_sites(table.table("sites")),
         memory=_memory(table.table("memory")),
     )

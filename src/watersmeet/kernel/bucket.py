@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,9 @@ import pyarrow as pa
 from watersmeet.kernel.results import Results
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.window import StoredRun, StoredWindow
+
+if TYPE_CHECKING:
+    from watersmeet.kernel.spreading import KeySpreader
 
 # Later than every row.
 END_OF_TIME = 1 << 62
@@ -124,6 +127,18 @@ class Bucket:
     def next_expiry(self) -> int | None:
         """The watermark at which there is something to do though nothing comes; None if there is none."""
         return None
+
+    # Hot keys, whose rows may be spread over all buckets (`kernel.spreading`).
+
+    @property
+    def spreader(self) -> KeySpreader | None:
+        """Who decides which keys of this bucket are spread; None where none ever are."""
+        return None
+
+    def on_hot(self, part: int, dealt: int, rows: Rows) -> Outcome:
+        """Rows of hot keys: a part of those of the dealt input, or of another, which all buckets get."""
+        del dealt
+        return self.on_rows(part, rows)
 
     # State: runs of windows, which are large and never change, and values, which are small or few.
 

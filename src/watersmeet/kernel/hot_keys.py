@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,11 @@ from watersmeet.kernel.numbers import text_numbers
 from watersmeet.kernel.run import Run
 from watersmeet.kernel.sampling import key_sample
 from watersmeet.kernel.window import StoredRun, StoredWindow
-from watersmeet.stats.key_sample import HOT_TIMES, merged_sample
+from watersmeet.plan.hot_rule import HotRule
+from watersmeet.stats.key_sample import merged_sample
+
+# The keys that people are told of; those that are spread have a larger share.
+_TOLD = HotRule(rows=100, share=0.05)
 
 
 class HotKey(NamedTuple):
@@ -53,49 +57,80 @@ def key_figures(runs: Sequence[StoredRun]) -> KeyFigures:
     return KeyFigures(round(sample.keys / sample.share), int(rows[(sample.keys - 1) // 2]))
 
 
-# A key is hot when it has this many rows, this share of its bucket's rows, and far more than the usual key.
-_HOT_ROWS = 100
-_HOT_SHARE = 0.05
-
-
-def hottest_key(runs: Sequence[StoredRun], figures: KeyFigures) -> HotKey | None:
+def hottest_key(
+    runs: Sequence[StoredRun],
+    figures: KeyFigures,
+    wanted: Callable[[Any], Any] | None = None,
+    rule: HotRule = _TOLD,
+) -> HotKey | None:
     """The key with the most rows in a window, if it is a hot one or the only one.
 
     The most frequent key of each run is a candidate; a key that is hot in a window is most frequent in one of
     its runs unless its rows are spread thinner than those of others everywhere. Nothing in its window says
     whether the only key is hot: whoever knows the other buckets has to compare.
+
+    Args:
+        runs: The window.
+        figures: What is known about its keys.
+        wanted: Which keys count, by their hashes; None takes all.
+        rule: What a hot key has.
     """
     opened = [stored.run for stored in runs]
     best: HotKey | None = None
     total = sum(run.rows for run in opened)
-    least = max(_HOT_ROWS, _HOT_SHARE * total, HOT_TIMES * figures.usual if figures.distinct > 1 else 0)
+    enough = rule.enough(total, figures.usual if figures.distinct > 1 else 0)
     # As usual: no run has so many rows of any key.
-    if len(opened) * max((int(np.diff(run.key_rows).max(initial=0)) for run in opened), default=0) < least:
+    if len(opened) * max((int(np.diff(run.key_rows).max(initial=0)) for run in opened), default=0) < enough:
         return None
     seen = set()
     for run in opened:
         if not len(run.key_hashes):
             continue
-        key = int(np.argmax(np.diff(run.key_rows)))
-        wanted = run.key_hashes[key]
-        if int(wanted) in seen:
+        counts = np.diff(run.key_rows)
+        if wanted is not None:
+            counts = np.where(wanted(run.key_hashes), counts, 0)
+        key = int(np.argmax(counts))
+        found = int(run.key_hashes[key])
+        if not counts[key] or found in seen:
             continue
-        seen.add(int(wanted))
-        rows = sum(_rows_of(other, wanted) for other in opened)
-        if rows >= least and (best is None or rows > best.rows):
+        seen.add(found)
+        rows = rows_of_key(runs, found)
+        if rows >= enough and (best is None or rows > best.rows):
             best = HotKey(rows, run, key)
     return best
 
 
-def _rows_of(run: Run, wanted: np.uint64) -> int:
-    at = int(np.searchsorted(run.key_hashes, wanted))
-    if at < len(run.key_hashes) and run.key_hashes[at] == wanted:
-        return int(run.key_rows[at + 1] - run.key_rows[at])
-    return 0
+def rows_of_key(runs: Sequence[StoredRun], key: int) -> int:
+    """How many rows have a key, by its hash."""
+    return sum(len(_places(stored.run, key)) for stored in runs)
+
+
+def last_end(window: StoredWindow, key: int) -> int | None:
+    """Until when a window needs rows of a key, by its hash; None if it has none."""
+    ends = []
+    for run in (stored.run for stored in window.runs):
+        if rows := _places(run, key):
+            some = slice(rows.start, rows.stop)
+            last = run.times[some].max() + window.length if run.ends is None else run.ends[some].max()
+            ends.append(int(last) + window.lingers)
+    return max(ends, default=None)
+
+
+def _places(run: Run, key: int) -> range:
+    """Where a run has the rows of a hash; two keys may have it."""
+    hash_ = np.uint64(key)
+    first = np.searchsorted(run.key_hashes, hash_)
+    last = np.searchsorted(run.key_hashes, hash_, side="right")
+    return range(int(run.key_rows[first]), int(run.key_rows[last]))
 
 
 def key_metrics(
-    windows: Sequence[StoredWindow], key_types: Sequence[tuple[pa.DataType, ...]], *, with_slot: bool = False
+    windows: Sequence[StoredWindow],
+    key_types: Sequence[tuple[pa.DataType, ...]],
+    *,
+    with_slot: bool = False,
+    figures: Sequence[KeyFigures] = (),
+    wanted: Callable[[Any], Any] | None = None,
 ) -> Metrics:
     """How many different keys a bucket holds of each input, and the one with the most rows if it is hot.
 
@@ -106,18 +141,20 @@ def key_metrics(
         windows: The windows of the inputs.
         key_types: Per input the types of its key; without any, its keys are not counted.
         with_slot: Whether a slot follows the key; keys are then those of a slot.
+        figures: Per window what is known about its keys, where somebody has looked already.
+        wanted: Which keys may be reported as hot, by their hashes; None takes all.
     """
     found: Metrics = {}
     hottest: tuple[tuple[bool, float, int], Metrics] | None = None
     for number, (types, window) in enumerate(zip(key_types, windows, strict=False)):
         if not types:
             continue
-        figures = key_figures(window.runs)
-        found[f"keys_{number}"] = figures.distinct
-        hot = hottest_key(window.runs, figures)
+        known = figures[number] if figures else key_figures(window.runs)
+        found[f"keys_{number}"] = known.distinct
+        hot = hottest_key(window.runs, known, wanted)
         if hot is None:
             continue
-        rank = figures.distinct > 1, hot.rows / window.rows, hot.rows
+        rank = known.distinct > 1, hot.rows / window.rows, hot.rows
         if hottest is None or rank > hottest[0]:
             words = text_numbers(key_text(hot.run, hot.key, types, with_slot=with_slot))
             text: Metrics = {f"hot_text_{place}": word for place, word in enumerate(words)}

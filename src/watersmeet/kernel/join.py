@@ -27,7 +27,7 @@ import pyarrow as pa
 from watersmeet.kernel.bucket import Bucket, Counts, Metrics, RunFiles
 from watersmeet.kernel.combinations import Combinations
 from watersmeet.kernel.conditions import Condition
-from watersmeet.kernel.hot_keys import key_metrics
+from watersmeet.kernel.hot_keys import KeyFigures, key_figures, key_metrics
 from watersmeet.kernel.numbers import path_number
 from watersmeet.kernel.open_limit import OpenLimit
 from watersmeet.kernel.results import Results, fetch
@@ -37,6 +37,7 @@ from watersmeet.kernel.sampling import PathPlanner, sample_windows
 from watersmeet.kernel.search import BLOCK_BYTES, Search
 from watersmeet.kernel.slicing import Slicing
 from watersmeet.kernel.slots import in_slots
+from watersmeet.kernel.spreading import KeySpreader
 from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
@@ -63,6 +64,7 @@ class MultiwayJoin(Bucket):
         block_bytes: What a block of results may take per input.
         open_limit: What may be open at a time of the windows; None sets no limit.
         key_types: Per input the types of its key, where keys are counted and hot ones looked for.
+        spreader: Decides which keys are spread over all buckets; None where none are.
         leave: Makes results of combinations, where there is more to them than their columns.
     """
 
@@ -79,7 +81,9 @@ class MultiwayJoin(Bucket):
     block_bytes: int = BLOCK_BYTES
     open_limit: OpenLimit | None = None
     key_types: tuple[tuple[pa.DataType, ...], ...] = ()
+    spreader: KeySpreader | None = None
     leave: Callable[[Combinations], Iterator[Results]] | None = None
+    figures: Sequence[KeyFigures] = field(default=(), init=False)
     counts: Counts = field(init=False)
     leaves_complete: ClassVar[bool] = True
 
@@ -123,12 +127,32 @@ class MultiwayJoin(Bucket):
         """
         return self.met(part, self.in_time(part, new))
 
-    def met(self, part: int, new: Rows) -> Iterator[Results]:
+    def on_hot(self, part: int, dealt: int, new: Rows) -> Iterator[Results]:
+        """Rows of hot keys look along paths of their own: orders that follow samples of keys miss these."""
+        if self.spreader is not None and len(new):
+            self.spreader.rows_until(int(new.times.max()) + self.windows[part].length)
+        order = self.paths[part].order
+        path = ProbePath(part, order)
+        return self.met(
+            part, self.in_time(part, new), path if part == dealt else self._dealt_first(path, dealt)
+        )
+
+    def _dealt_first(self, usual: ProbePath, dealt: int) -> ProbePath:
+        """First where this bucket has a part of the rows, since all else is found in every bucket alike.
+
+        Not where nothing but the key says which of them to take, while elsewhere a condition does.
+        """
+        path = ProbePath(usual.head, (dealt, *(other for other in usual.order if other != dealt)))
+        stages = [self.routes.along(one).stages[0] for one in (path, usual)]
+        narrowed, usually = (bool(stage.conditions) and len(stage.inputs) == 1 for stage in stages)
+        return path if narrowed or not usually else usual
+
+    def met(self, part: int, new: Rows, path: ProbePath | None = None) -> Iterator[Results]:
         """Store new rows of one input and yield the results they complete, whatever the watermark."""
         heads, _ = self.store(part, new)
         visible: list[Sequence[StoredRun]] = [list(window.runs) for window in self.windows]
         visible[part] = heads
-        return self.results(part, visible)
+        return self.results(part, visible, path=path)
 
     def store(self, part: int, new: Rows) -> tuple[list[StoredRun], list[StoredRun]]:
         """Store new rows; returns the runs that look for partners, and those in which others find them."""
@@ -171,6 +195,10 @@ class MultiwayJoin(Bucket):
         for window in self.windows:
             window.expire(self.watermark)
             window.compact()
+        if self.spreader is not None and (self.spreader.rule is not None or self.spreader.keys):
+            if self.spreader.rule is not None:
+                self.figures = [key_figures(window.runs) for window in self.windows]
+            self.spreader.step(self.watermark, self.windows, self.figures)
 
     def next_expiry(self) -> int | None:
         """The watermark at which `on_watermark` has something to drop."""
@@ -188,6 +216,8 @@ class MultiwayJoin(Bucket):
             kept["found"] = self.open_limit.remember(
                 stored.id for window in self.windows for stored in window.runs
             )
+        if self.spreader is not None:
+            kept |= self.spreader.save()
         return kept
 
     def load(self, kept: dict[str, Any]) -> None:
@@ -198,6 +228,8 @@ class MultiwayJoin(Bucket):
             self.slicing.shares = kept["shares"]
         if self.open_limit is not None and "found" in kept:
             self.open_limit.before = kept["found"]
+        if self.spreader is not None:
+            self.spreader.load(kept)
 
     def use_files(self, files: RunFiles) -> None:
         """Look into windows piece by piece, where they do not fit."""
@@ -226,21 +258,36 @@ class MultiwayJoin(Bucket):
             found |= {f"path_{i}": path_number(path) for i, path in enumerate(self.planner.paths)}
         if self.open_limit is None:
             # Where memory is limited, all runs would have to be opened for that.
-            found |= key_metrics(self.windows, self.key_types, with_slot=self.slots is not None)
+            found |= key_metrics(
+                self.windows,
+                self.key_types,
+                with_slot=self.slots is not None,
+                figures=self.figures,
+                wanted=None if self.spreader is None else self.spreader.mine,
+            )
+            self.figures = ()
+        if self.spreader is not None:
+            found["spread_keys"] = len(self.spreader.routes)
         return found
 
     def results(
-        self, part: int, visible: Sequence[Sequence[StoredRun]], *, also: tuple[Condition, ...] = ()
+        self,
+        part: int,
+        visible: Sequence[Sequence[StoredRun]],
+        *,
+        also: tuple[Condition, ...] = (),
+        path: ProbePath | None = None,
     ) -> Iterator[Results]:
         """The results with the visible rows of one input, and rows of the others that are visible.
 
-        `also` are conditions of this search alone.
+        Args:
+            part: The input.
+            visible: By input the rows that take part.
+            also: Conditions of this search alone.
+            path: The path of this search; None takes that of the input.
         """
-        path = self.paths[part]
-        if self.planner is not None and all(visible):
-            rows_visible = [sum(stored.rows for stored in runs) for runs in visible]
-            look = partial(sample_windows, visible, self.routes.scanned)
-            path = self.planner.path(part, rows_visible, look)
+        if path is None:
+            path = self._path(part, visible)
         lengths = [window.length for window in self.windows]
         route = self.routes.along(path, also=also)
         search = Search(route, visible, lengths, self.block_bytes, self.open_limit)
@@ -251,3 +298,14 @@ class MultiwayJoin(Bucket):
         self.counts.lookups += search.lookups
         if self.planner is not None and search.agreed:
             self.planner.learn(search.agreed)
+
+    def _path(self, part: int, visible: Sequence[Sequence[StoredRun]]) -> ProbePath:
+        if self.planner is None or not all(visible):
+            return self.paths[part]
+        rows_visible = [sum(stored.rows for stored in runs) for runs in visible]
+        look = partial(sample_windows, visible, self.routes.scanned)
+        path = self.planner.path(part, rows_visible, look)
+        if self.spreader is not None and self.spreader.until > self.watermark:
+            # From the new rows on: others would go through all rows of hot keys that are here.
+            return ProbePath(part, path.order)
+        return path

@@ -19,6 +19,7 @@ from watersmeet.optimize.slice_orders import slice_orders
 from watersmeet.optimize.tree import Routing, all_trees, grown, largest_key_first
 from watersmeet.plan import Operator, Plan, Source
 from watersmeet.plan.choice import Alternative, Choice
+from watersmeet.plan.hot_rule import HotRule
 from watersmeet.plan.plan import DEFAULT_BUCKETS, operators
 from watersmeet.plan.progressive import Bounded
 from watersmeet.plan.sites.sliced import Sliced
@@ -72,6 +73,7 @@ def choose_plan(query: JoinQuery, *, buckets: int | None = None, planning: Plann
         count,
         adaptive=given.adaptive,
         active=given.spread,
+        hot_keys=HotRule() if given.spread_hot_keys and query.memory is None else None,
         deployed=_deployed(root, query, given, given.spread or count),
         bounded=None
         if query.memory is None

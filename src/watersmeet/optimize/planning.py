@@ -31,6 +31,7 @@ class Planning:
         routing: How rows meet that share no key.
         segment: The length of a segment where they are aligned by time; None chooses one.
         spread: How many buckets share a window whose rows have no key; None takes all.
+        spread_hot_keys: Whether rows of hot keys are spread over all buckets while the join runs.
         sites: How a plan between sites is chosen.
         memory: How a join larger than memory keeps to it.
     """
@@ -43,6 +44,7 @@ class Planning:
     routing: str = SLICED
     segment: timedelta | None = None
     spread: int | None = None
+    spread_hot_keys: bool = True
     sites: SitePlanning = field(default_factory=SitePlanning)
     memory: MemoryPlanning = field(default_factory=MemoryPlanning)
 
@@ -59,10 +61,11 @@ class Planning:
                 f"it is {self.search_steps!r}.",
                 f"give a whole number from 0 up; the default is {DEFAULT_SEARCH_STEPS}.",
             )
-        if not isinstance(self.adaptive, bool):
-            raise InvalidPlanning(
-                "adaptive is neither true nor false", f"it is {self.adaptive!r}.", "say adaptive=False."
-            )
+        for name in ("adaptive", "spread_hot_keys"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise InvalidPlanning(
+                    f"{name} is neither true nor false", f"it is {value!r}.", f"say {name}=False."
+                )
         if not isinstance(self.statistics, Statistics):
             raise InvalidPlanning(
                 "these are not statistics",

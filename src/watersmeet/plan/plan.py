@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from watersmeet.plan.choice import Choice
+from watersmeet.plan.hot_rule import HotRule
 from watersmeet.plan.progressive import Bounded
 from watersmeet.query import JoinQuery
 from watersmeet.query.kind import ANTI, FULL, INNER, OUTER, SEMI
@@ -185,6 +186,7 @@ class Plan:
         adaptive: Whether a bucket changes its probe paths when its rows tell it to.
         active: How many buckets are given new rows of sliced windows; None gives them to all. The others keep
             what they have until it has expired.
+        hot_keys: When a key is hot enough for its rows to be spread over all buckets; None spreads none.
         deployed: How `deploy` runs a join whose windows lie in slices; None where none do.
         bounded: How it keeps to its memory; None where that has no limit.
         choices: How the plan came about, for people.
@@ -197,6 +199,7 @@ class Plan:
     time_slices: int = TIME_SLICES_PER_WINDOW
     adaptive: bool = True
     active: int | None = None
+    hot_keys: HotRule | None = None
     deployed: Sliced | None = None
     bounded: Bounded | None = None
     choices: tuple[Choice, ...] = ()
@@ -252,6 +255,24 @@ class Plan:
     def counted_whole(self, operator: Operator) -> tuple[int, ...]:
         """Those of them whose rows are counted whatever their key, so that every bucket needs all times."""
         return tuple(s for s in operator.streams if self.query.streams[s].window.counts_whole_stream)
+
+    @property
+    def can_spread_keys(self) -> bool:
+        """Whether rows of a key may be in other buckets than its own.
+
+        There is one operator, in which all rows meet by a key, in windows of time, and results leave at once.
+        """
+        root = self.root
+        return (
+            bool(root.key)
+            and root.kind == INNER
+            and not root.replicated
+            and all(isinstance(part, Source) for part in root.inputs)
+            and not self.waits(root)
+            and not self.endless
+            and self.query.slots is None
+            and self.query.gap_us is None
+        )
 
     def waits(self, operator: Operator) -> bool:
         """Whether rows below an operator are joined only when the watermark has passed them."""

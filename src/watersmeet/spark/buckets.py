@@ -31,6 +31,7 @@ from watersmeet.kernel.sessions import SessionJoin
 from watersmeet.kernel.sites.bucket import SiteBucket
 from watersmeet.kernel.sites.node import Node
 from watersmeet.kernel.slicing import Slicing
+from watersmeet.kernel.spreading import KeySpreader
 from watersmeet.kernel.waiting import WaitingJoin
 from watersmeet.optimize.adapt import Adaptive
 from watersmeet.optimize.progressive.policies import policy
@@ -81,6 +82,8 @@ class OperatorBuckets:
             kind.partners.schemas = self.schemas
         if self.operator.sliced:
             join.slicing = self._slicing(number)
+        if self.plan.can_spread_keys and self.plan.buckets > 1:
+            join.spreader = KeySpreader(number, self.plan.buckets, self.plan.hot_keys)
         if self.plan.adaptive:
             join.planner = Adaptive.of(self.plan.query, self.operator)
         if self.plan.bounded is not None:

@@ -23,10 +23,10 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from watersmeet.spark.advice import told_partitions
 from watersmeet.spark.connect import is_connected
 from watersmeet.spark.connected_listener import listen_without_a_trace
+from watersmeet.spark.host.beside import leave_note
 from watersmeet.spark.host.idle import Heard, Told, note_of
 from watersmeet.spark.host.metrics import BatchMetrics
-from watersmeet.spark.host.report import metrics
-from watersmeet.spark.host.run_files import leave_note
+from watersmeet.spark.host.report import joins_in, metrics
 from watersmeet.spark.kafka_lost import kafka_lost
 from watersmeet.spark.private import is_private, own_name, put_file
 from watersmeet.spark.speak import Speaker
@@ -124,10 +124,13 @@ class JavaListener:
             spark = None if self._spark is None else self._spark()
             assert spark is not None
             queries = spark._jsparkSession.streams()  # noqa: SLF001
-            checkpoint = queries.get(event.id()).streamingQuery().resolvedCheckpointRoot()
+            running = queries.get(event.id()).streamingQuery()
             folder = notes_folder(spark)
             if folder is not None:
-                leave_note(folder, event.id().toString(), checkpoint)
+                joins: list[int] = []
+                with contextlib.suppress(Exception):
+                    joins = joins_in(running.analyzedPlan().toString())
+                leave_note(folder, event.id().toString(), running.resolvedCheckpointRoot(), joins)
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """A batch has ended."""

@@ -34,6 +34,7 @@ from watersmeet.spark.host.task import (
     ResultRows,
     ResultStruct,
     Task,
+    next_number,
 )
 from watersmeet.spark.problem import reason_of
 
@@ -205,8 +206,10 @@ def task_tree(plan: Plan, schemas: Sequence[StructType], *, result_id: bool = Fa
             ),
             functions=functions_of(query, operator.conditions),
             memory=plan.bounded,
+            spreads_keys=plan.can_spread_keys and plan.buckets > 1,
         )
-    return tasks
+    # Those below are the first.
+    return {operator: replace(tasks[operator], number=next_number()) for operator in operators(plan.root)}
 
 
 def brings_closings(part: Source | Operator) -> bool:

@@ -101,6 +101,7 @@ class Query:
         routing: str | None = None,
         segment: str | timedelta | None = None,
         spread: int | None = None,
+        spread_hot_keys: bool | None = None,
     ) -> Query:
         """The same query planned in another way; what is left out stays as it is.
 
@@ -117,6 +118,8 @@ class Query:
             segment: How long such a segment is; for windows much shorter than it few rows are needed twice.
             spread: How many buckets share a window whose rows have no key, at most all of them. It may change
                 whenever the query is started: rows stay where they are, and new ones go to these.
+            spread_hot_keys: Whether rows of a key that has very many are spread over all buckets, so that all
+                cores join them. It may change whenever the query is started.
 
         Example:
             >>> query = wm.join(orders, payments, on="order_id")
@@ -136,6 +139,7 @@ class Query:
                 routing=routing,
                 segment=length,
                 spread=spread,
+                spread_hot_keys=spread_hot_keys,
             )
         )
         routed = {"routing": routing, "segment": segment, "spread": spread}

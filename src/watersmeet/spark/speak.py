@@ -104,6 +104,13 @@ class Speaker:
                     "bucket: every row that comes for it meets all of them, and one core does it. Filter the "
                     "key out before the join, or join on one more column.",
                 )
+        if one.spread_keys:
+            keys = "1 hot key is" if one.spread_keys == 1 else f"{one.spread_keys} hot keys are"
+            yield (
+                ("spread",),
+                f"{keys} spread over all {one.buckets} buckets, so that all cores join the rows. "
+                "plan_with(spread_hot_keys=False) keeps them together.",
+            )
         if partitions is not None and too_many_partitions(partitions, one.buckets):
             yield (
                 ("partitions",),

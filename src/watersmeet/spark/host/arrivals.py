@@ -14,8 +14,9 @@ from watersmeet.spark.mail.mailbox import CONTROL_SENDER, unseal
 if TYPE_CHECKING:
     import pandas as pd
 
-# Inputs that are no streams: ticks and end markers, mail, and rows that were set aside.
-CONTROL, MAIL, ASIDE = -1, -2, -3
+# Inputs that are no streams: ticks and end markers, mail, rows that were set aside, what packers tell of hot
+# rows.
+CONTROL, MAIL, ASIDE, SENT = -1, -2, -3, -4
 
 
 @dataclass
@@ -23,16 +24,18 @@ class Arrivals:
     """All of a batch.
 
     Attributes:
-        blobs: Packed rows by input.
+        blobs: Packed rows by input; those of hot keys by the number under which they travel.
         mail: By sender the bodies of its mail, by number.
         ended: The streams that have ended.
         aside: Packed rows that were set aside.
+        sent: What packers tell of rows of hot keys.
     """
 
     blobs: dict[int, list[Any]] = field(default_factory=dict)
     mail: dict[str, dict[int, bytes]] = field(default_factory=lambda: defaultdict(dict))
     ended: set[int] = field(default_factory=set)
     aside: list[Any] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
 
     @classmethod
     def of_frames(cls, frames: Iterator[pd.DataFrame]) -> Arrivals:
@@ -64,6 +67,8 @@ class Arrivals:
                 arrived._add_mail(bytes(blob))
             elif number == ASIDE:
                 arrived.aside.append(blob)
+            elif number == SENT:
+                arrived.sent.append(bytes(blob))
             else:
                 arrived.blobs.setdefault(number, []).append(blob)
         arrived.blobs = dict(sorted(arrived.blobs.items()))

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -20,7 +20,10 @@ from watersmeet.kernel.grouping import in_groups
 from watersmeet.kernel.ipc import from_ipc
 from watersmeet.kernel.keys import Keys, encode_keys
 from watersmeet.kernel.run import Rows
+from watersmeet.kernel.spreading import homes
+from watersmeet.spark.host.arrivals import SENT
 from watersmeet.spark.host.handover import Handover
+from watersmeet.spark.host.hot_rows import HotRoutes
 from watersmeet.spark.host.task import Aligned, InputTask, without_key
 
 _PACKED = ("label", "input", "blob")
@@ -33,9 +36,15 @@ UNPACK_BYTES = 1 << 30
 class PackedRows:
     """Packed rows under construction."""
 
-    def __init__(self, handover: Handover | None = None) -> None:
-        """Start with none; `handover` is where rows are left, by themselves if there is none."""
+    def __init__(self, handover: Handover | None = None, hot: HotRoutes | None = None) -> None:
+        """Start with none.
+
+        Args:
+            handover: Where rows are left; they travel by themselves if there is none.
+            hot: How rows of hot keys are sent; None if there are none.
+        """
         self._handover = handover or Handover(None)
+        self._hot = hot
         self._labels: list[int] = []
         self._inputs: list[int] = []
         self._blobs: list[Any] = []
@@ -65,7 +74,32 @@ class PackedRows:
             batch = batch.filter(pc.invert(lacking))
             if not batch.num_rows:
                 return
-        for buckets, rows in _split(batch, spec, len(labels)):
+        hashes = _hashes(batch, spec)
+        if self._hot is not None and spec.key:
+            which = self._hot.hot(hashes)
+            if (which >= 0).any():
+                self._add_hot(labels, number, batch.append_column(_HASH, pa.array(hashes)), spec, which)
+                cool = np.flatnonzero(which < 0)
+                batch, hashes = batch.take(pa.array(cool)), hashes[cool]
+        if batch.num_rows:
+            self._add_shares(labels, number, _split(batch, spec, hashes, len(labels)))
+
+    def _add_hot(
+        self, labels: list[int], number: int, batch: pa.RecordBatch, spec: InputTask, which: Any
+    ) -> None:
+        """Those of hot keys: dealt out or copied, and told to the buckets of the keys."""
+        assert self._hot is not None
+        hot = np.flatnonzero(which >= 0)
+        batch, which = batch.take(pa.array(hot)), which[hot]
+        spread = _spread(batch, spec, len(labels))
+        for sent, buckets, rows in self._hot.shares(number, which, spread):
+            self._add_shares(labels, sent.code, [(buckets, batch.take(pa.array(rows)))])
+        times = batch.column(spec.time).cast(pa.int64()).to_numpy()
+        for bucket, told in self._hot.told(number, which, times):
+            self.add(labels[bucket], SENT, told.to_bytes())
+
+    def _add_shares(self, labels: list[int], number: int, shares: Iterable[_Share]) -> None:
+        for buckets, rows in shares:
             blob = self._handover.put(rows)
             for bucket in buckets:
                 self.add(labels[bucket], number, blob)
@@ -77,7 +111,7 @@ class PackedRows:
             pa.array(self._inputs, pa.int32()),
             pa.array(self._blobs, pa.binary()),
         ]
-        self.__init__(self._handover)  # type: ignore[misc]
+        self.__init__(self._handover, self._hot)  # type: ignore[misc]
         return pa.record_batch(columns, list(_PACKED))
 
     def close(self) -> None:
@@ -95,18 +129,16 @@ def _lacks_key(batch: pa.RecordBatch, spec: InputTask) -> pa.Array | None:
     return reduce(pc.or_, [column.is_null() for column in columns]) if columns else None
 
 
-def _split(batch: pa.RecordBatch, spec: InputTask, buckets: int) -> Iterator[_Share]:
+def _hashes(batch: pa.RecordBatch, spec: InputTask) -> Any:
+    if not spec.key:
+        return np.zeros(batch.num_rows, np.uint64)
+    return encode_keys([batch.column(position) for position in spec.key]).hashes
+
+
+def _split(batch: pa.RecordBatch, spec: InputTask, hashes: Any, buckets: int) -> Iterator[_Share]:
     """The rows of every bucket."""
-    if spec.key:
-        hashes = encode_keys([batch.column(position) for position in spec.key]).hashes
-        # Both are the remainder; one takes a tenth of the time.
-        powers = buckets & (buckets - 1) == 0
-        number = hashes & np.uint64(buckets - 1) if powers else hashes % np.uint64(buckets)
-        bucket = number.astype(np.int16)
-    else:
-        # Without a key any rows can meet, wherever they are.
-        hashes = np.zeros(batch.num_rows, np.uint64)
-        bucket = _spread(batch, spec, buckets)
+    # Without a key any rows can meet, wherever they are.
+    bucket = homes(hashes, buckets) if spec.key else _spread(batch, spec, buckets)
     batch = batch.append_column(_HASH, pa.array(hashes))
     if spec.aligned is not None:
         yield from _by_segment(batch, spec, spec.aligned, buckets)

@@ -162,6 +162,8 @@ class BatchMetrics:
         kernel_ms: Time in the join itself, over all buckets.
         watermark_held_by: The stream the others wait for; None where there is no watermark.
         hot_keys: Keys with very many rows.
+        spread_keys: Hot keys whose rows are spread over all buckets.
+        busiest_ms: Time in the join itself, in the bucket that took longest.
         streams: By input.
         predicates: By the text of the function.
     """
@@ -179,8 +181,10 @@ class BatchMetrics:
     message_bytes: int = field(metadata=_metric(Fold.SUM))
     waiting: int | None = field(metadata=_metric(Fold.STATE))
     worker_bytes: int | None = field(metadata=_metric(Fold.MOST))
+    spread_keys: int = field(metadata=_metric(Fold.SUM))
     rows_examined_per_result: float | None
     kernel_ms: float
+    busiest_ms: float
     watermark_held_by: str | None
     hot_keys: tuple[HotKey, ...]
     streams: dict[str, StreamMetrics]

@@ -17,7 +17,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import reduce
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,9 +47,6 @@ from watersmeet.spark.host.task import Task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-# A query may hold several joins.
-_numbers = count(1)
 
 # As in `blobs.PACKED_SCHEMA`, and as in `output`.
 PACKED_COLUMNS = [
@@ -101,7 +97,7 @@ def joined(
     names = tuple(spec.name for spec in task.inputs)
     texts = tuple(function.text for function in task.functions)
     aggregate = observation(names, texts, len(task.buckets) if running is None else running)
-    observed = output.observe(observation_name(next(_numbers), names), aggregate)
+    observed = output.observe(observation_name(task.number, names), aggregate)
     return observed.filter(F.col(METRICS_COLUMN).isNull()).drop(METRICS_COLUMN)
 
 

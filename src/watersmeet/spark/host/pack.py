@@ -28,6 +28,8 @@ from watersmeet.spark.host.allocator import return_freed_memory
 from watersmeet.spark.host.arrivals import ASIDE
 from watersmeet.spark.host.blobs import PACKED_SCHEMA, PackedRows
 from watersmeet.spark.host.handover import handover
+from watersmeet.spark.host.hot_notes import hot_notes
+from watersmeet.spark.host.hot_rows import HotRoutes
 from watersmeet.spark.host.set_aside import AHEAD, MALFORMED, NULL_KEY, NULL_TIME, TOMBSTONE, set_aside
 from watersmeet.spark.host.task import ROW_TIMES, InputTask, Task
 
@@ -81,7 +83,7 @@ def pack(
     spec = task.inputs[number]
     labels = task.labels_of(spec)
     report = Report(number)
-    packed = PackedRows(handover(used=task.one_host, tidy=heartbeat))
+    packed = PackedRows(handover(used=task.one_host, tidy=heartbeat), hot_routes(task))
     most_bytes = _CHUNK_BYTES if task.memory is None else task.memory.chunk_bytes
     for chunk in _chunks(batches, most_bytes):
         sorted_out = _sorted_out(chunk, spec, report)
@@ -103,6 +105,13 @@ def pack(
     packed.close()
     if task.memory is not None:
         return_freed_memory()
+
+
+def hot_routes(task: Task) -> HotRoutes | None:
+    """How rows of hot keys are sent in the batch that runs now; None if there are none."""
+    notes = hot_notes(task)
+    routes = {} if notes is None else notes.read()
+    return HotRoutes(routes, len(task.buckets)) if routes else None
 
 
 def _with_newest(packed: PackedRows, report: Report) -> pa.RecordBatch:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from watersmeet.kernel.bucket import Bucket, Message, Metrics
@@ -25,6 +26,9 @@ from watersmeet.spark.host.allocator import own_memory, return_freed_memory
 from watersmeet.spark.host.arrivals import Arrivals
 from watersmeet.spark.host.blobs import UNPACK_BYTES, limited, opened, rows_in
 from watersmeet.spark.host.frames import arrow_frame
+from watersmeet.spark.host.hot_check import HotCheck, may_spread
+from watersmeet.spark.host.hot_notes import hot_notes
+from watersmeet.spark.host.hot_rows import HotInput
 from watersmeet.spark.host.ledger import keep_ledger, refuse_other_query
 from watersmeet.spark.host.local_runs import local_runs_for
 from watersmeet.spark.host.mail_books import MailBooks
@@ -61,10 +65,22 @@ class Stopwatch:
 Worked = Iterator[Results | Message | pa.RecordBatch]
 
 
-def worked(task: Task, bucket: Bucket, arrived: Arrivals, mail: MailBooks, name: str) -> Worked:
+def worked(
+    task: Task,
+    bucket: Bucket,
+    arrived: Arrivals,
+    mail: MailBooks,
+    name: str,
+    check: HotCheck | None = None,
+) -> Worked:
     """What comes of a batch, up to its last row; `on_batch` is left to do."""
     most_bytes = UNPACK_BYTES if task.memory is None else task.memory.open_bytes
+    if check is not None:
+        check.sent(arrived.sent)
     for number, blobs in arrived.blobs.items():
+        if (hot := HotInput.of(number)) is not None:
+            yield from hot_rows_joined(task, bucket, name, hot, limited(blobs, most_bytes))
+            continue
         spec = task.spec(number)
         if bucket.rows_in_order:
             yield from bucket.on_rows(number, in_order(rows_in(opened(blobs), spec)))
@@ -72,6 +88,8 @@ def worked(task: Task, bucket: Bucket, arrived: Arrivals, mail: MailBooks, name:
         for some in limited(blobs, most_bytes):
             batch = opened(some)
             rows = rows_in(batch, spec)
+            if check is not None:
+                check.rows(rows.keys.hashes)
             yield from late_rows(task, bucket, name, number, batch, rows)
             yield from bucket.on_rows(number, rows)
     for sender, body in mail.unread(name, arrived.mail):
@@ -80,6 +98,20 @@ def worked(task: Task, bucket: Bucket, arrived: Arrivals, mail: MailBooks, name:
         yield from bucket.on_silence()
     for number in sorted(arrived.ended):
         yield from bucket.on_end(number)
+
+
+def hot_rows_joined(
+    task: Task, bucket: Bucket, name: str, hot: HotInput, blobs: Iterable[list[Any]]
+) -> Worked:
+    """What comes of rows of hot keys; of those that all buckets get, the first one counts the late ones."""
+    spec = task.spec(hot.number)
+    for some in blobs:
+        batch = opened(some)
+        rows = rows_in(batch, spec)
+        if hot.copied and name != task.buckets[0]:
+            rows = rows.take(np.flatnonzero(~bucket.late(hot.number, rows)))
+        yield from late_rows(task, bucket, name, hot.number, batch, rows)
+        yield from bucket.on_hot(hot.number, hot.dealt, rows)
 
 
 def function_metrics(task: Task) -> Metrics:
@@ -177,15 +209,20 @@ class Processor:
         task = self._task
         if task.memory is not None and arrived is not None:
             # Results of another operator come in pieces, however many they are.
-            streams = [some for i, some in arrived.blobs.items() if task.spec(i).stream is not None]
+            streams = [
+                some
+                for i, some in arrived.blobs.items()
+                if HotInput.of(i) is not None or task.spec(i).stream is not None
+            ]
             refuse_large_batch(task.memory, sum(len(blob) for some in streams for blob in some))
         state, bucket = self._open(number)
+        check = self._check(number, bucket)
         if arrived is None:
             state.manifest.timer_ms = None  # Spark deletes a timer that has fired
         watermark = self._watermark(timers) or 0
         watch = Stopwatch()
         bucket.on_start(watermark)
-        outcome = self._outcome(bucket, arrived, watermark, state.manifest.mail, task.buckets[number])
+        outcome = self._outcome(bucket, arrived, watermark, state.manifest.mail, task.buckets[number], check)
         messages: list[Message] = []
         aside: list[pa.RecordBatch] = []
         block_bytes = FRAME_BYTES if task.memory is None else task.memory.block_bytes
@@ -204,6 +241,7 @@ class Processor:
         with_ids = ids is not None and results > 0
         # Counted in our own state, which a batch that runs again finds as it was.
         state.manifest.batches_with_ids += with_ids
+        check.end()
         values = self._close(number, state, bucket, changed=bucket.changed or with_ids)
         values |= {"buckets": 1, "kernel_us": watch.spent_us}
         values |= {"messages": len(messages), "message_bytes": sum(len(one.body) for one in messages)}
@@ -216,11 +254,23 @@ class Processor:
         yield self._output.metrics(values)
 
     def _outcome(
-        self, bucket: Bucket, arrived: Arrivals | None, watermark: int, mail: MailBooks, name: str
+        self,
+        bucket: Bucket,
+        arrived: Arrivals | None,
+        watermark: int,
+        mail: MailBooks,
+        name: str,
+        check: HotCheck,
     ) -> Worked:
         if arrived is not None:
-            yield from worked(self._task, bucket, arrived, mail, name)
+            yield from worked(self._task, bucket, arrived, mail, name, check)
         yield from bucket.on_batch(watermark)
+
+    def _check(self, number: int, bucket: Bucket) -> HotCheck:
+        notes = hot_notes(self._task)
+        if bucket.spreader is not None and not may_spread(self._task, notes):
+            bucket.spreader.rule = None
+        return HotCheck(bucket, number, notes)
 
     def _open(self, number: int) -> tuple[BucketState, Bucket]:
         task = self._task

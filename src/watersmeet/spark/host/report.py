@@ -50,6 +50,11 @@ def observation_name(number: int, streams: tuple[str, ...]) -> str:
     return f"watersmeet {number}: {', '.join(streams)}"
 
 
+def joins_in(plan: str) -> list[int]:
+    """The numbers of the joins in the text of a plan of Spark, in its order."""
+    return [int(number) for number in re.findall(rf"CollectMetrics {_NAME.pattern}", plan)]
+
+
 def observation(names: tuple[str, ...], functions: tuple[str, ...], buckets: int) -> Column:
     """The one aggregate to observe: the reports of all groups, and what is needed to read them."""
     from pyspark.sql import functions as F
@@ -119,6 +124,7 @@ class Reports:
             **reported_fields(BatchMetrics, self._folded),
             rows_examined_per_result=self._total("rows_examined") / results if results else None,
             kernel_ms=self._total("kernel_us") / 1000,
+            busiest_ms=max(self._each("kernel_us"), default=0) / 1000,
             watermark_held_by=None if holder is None else self._streams[holder],
             hot_keys=tuple(self._hottest()),
             streams={stream: self._stream(i) for i, stream in enumerate(self._streams)},

@@ -10,8 +10,7 @@ The new runs of a batch are one file. Its name follows from what it holds, so tw
 write over each other, and it is removed when no state that Spark still keeps names it: some batches after
 the last of its runs has left its window.
 
-Workers are not told where the checkpoint is. Whoever starts the query hears of it (`spark.listener`) and
-leaves a note under the id of the query; without one, runs go through Spark's state.
+Where nobody knows where the checkpoint is (`host.beside`), runs go through Spark's state.
 """
 
 from __future__ import annotations
@@ -28,20 +27,18 @@ from typing import NamedTuple
 from watersmeet.errors import DamagedRun, SpillFailed
 from watersmeet.kernel.blob import blob_checksum, from_blob, write_blobs
 from watersmeet.kernel.run import Run
+from watersmeet.spark.host.beside import beside_checkpoint
 from watersmeet.spark.host.local_runs import allow_many_files
 from watersmeet.spark.host.mapped_file import MappedFile
-from watersmeet.spark.host.running import running_batch
 from watersmeet.spark.host.task import Task
-from watersmeet.spark.private import believed, make_folders, private_folder, put_file
+from watersmeet.spark.private import make_folders
 
-_FOLDER = "watersmeet"
 _NAME = re.compile(r"run(\d+)x[0-9a-f]{16}")
 _FOLDER_NAME = re.compile(r"[0-9a-f]{16}-\d+-[0-9a-f]{8}")
 # Batches between two looks for files that can go.
 _SWEEP_EVERY = 8
 # Nobody writes a file for so long.
 _DRAFT_SECONDS = 3600
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 # A batch, and the numbers of files whose last runs have left their windows in it.
 Gone = tuple[int, list[int]]
@@ -224,15 +221,8 @@ def run_files(task: Task, folder: str) -> RunFiles | None:
         task: The join.
         folder: The folder that the bucket has had since its first batch.
     """
-    running = running_batch()
-    if task.notes is None or running is None:
-        return None
-    note = Path(task.notes) / Path(running.query).name
-    try:
-        checkpoint = note.read_text() if believed(note) else ""
-    except OSError:
-        return None
-    if not checkpoint:
+    beside = beside_checkpoint(task)
+    if beside is None:
         return None
     if not _FOLDER_NAME.fullmatch(folder):
         raise DamagedRun(
@@ -240,8 +230,8 @@ def run_files(task: Task, folder: str) -> RunFiles | None:
             f"it is {folder!r}.",
             "restore the checkpoint from a copy.",
         )
-    place = Path(checkpoint) / _FOLDER / folder
-    return RunFiles(place, running.batch, retained=task.retained, takes_new=task.one_host)
+    place = beside.folder / folder
+    return RunFiles(place, beside.batch, retained=task.retained, takes_new=task.one_host)
 
 
 def new_folder(task: Task, bucket: int) -> str:
@@ -250,17 +240,3 @@ def new_folder(task: Task, bucket: int) -> str:
     It is kept in the state: what a join is called changes with the query, and nobody else may have it.
     """
     return f"{task.name}-{bucket}-{uuid.uuid4().hex[:8]}"
-
-
-def leave_note(notes: Path, query: str, checkpoint: str) -> None:
-    """Say where the checkpoint of a query is; nothing, if that is not on a local disk.
-
-    Args:
-        notes: The folder for notes.
-        query: The id of the query, which is that of its checkpoint. The next start writes another note.
-        checkpoint: As Spark calls it, a path of Hadoop, in which nothing is escaped.
-    """
-    path = checkpoint.removeprefix("file:")
-    local = path != checkpoint or not _SCHEME.match(checkpoint)
-    place = "/" + path.lstrip("/") if path.startswith("/") else str(Path(path).absolute())
-    put_file(private_folder(notes) / query, place.encode() if local else b"", durable=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 import pyarrow as pa
 
@@ -146,6 +147,14 @@ class NextOperator:
     heartbeat: bool
 
 
+_numbers = count(1)
+
+
+def next_number() -> int:
+    """One that no join of this program has."""
+    return next(_numbers)
+
+
 @dataclass(frozen=True)
 class Task:
     """A join, or one operator of it, as the workers see it.
@@ -161,6 +170,8 @@ class Task:
         one_host: Whether all workers are on one host, so that packed rows and runs can lie in files.
         notes: The folder in which workers find where the checkpoint is; None where nobody can tell them.
         retained: For how many batches Spark keeps states.
+        number: What its metrics are called by: no two joins of a program have the same.
+        spreads_keys: Whether rows of hot keys may be in other buckets than their own.
     """
 
     identity: str
@@ -173,6 +184,8 @@ class Task:
     one_host: bool = False
     notes: str | None = None
     retained: int = 100
+    number: int = field(default_factory=next_number)
+    spreads_keys: bool = False
 
     @property
     def name(self) -> str:
