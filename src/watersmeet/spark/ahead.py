@@ -21,8 +21,9 @@ from watersmeet.spark.master import is_local
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# It imports, one after the other, all that turns a query into a DataFrame.
-_LAST_MODULE = "watersmeet.spark.dataframe"
+# What takes long. None of it imports PySpark, which the thread that starts Java imports meanwhile: two
+# threads that import parts of one circle can each be given the half of a module.
+_MODULES = ("pandas", "pyarrow", "watersmeet.kernel.operator")
 
 _started: WeakSet[Any] = WeakSet()
 
@@ -34,7 +35,8 @@ def import_ahead() -> None:
 
 def _import() -> None:
     with contextlib.suppress(Exception):
-        importlib.import_module(_LAST_MODULE)
+        for module in _MODULES:
+            importlib.import_module(module)
 
 
 def start_workers(spark: SparkSession) -> None:
