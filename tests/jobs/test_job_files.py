@@ -55,6 +55,7 @@ buckets = 4
 batch = "20 seconds"
 optimizer = "by_rank"
 adaptive = false
+spread_hot_keys = false
 
 [sink]
 format = "parquet"
@@ -117,6 +118,7 @@ def test_everything_a_file_says_is_read(tmp_path: Path) -> None:
     assert (job.sink.path, job.checkpoint, job.trigger) == ("/out", "s3://bucket/checkpoint", "10 seconds")
     assert (job.cores, job.spark) == (2, {"spark.driver.memory": "4g"})
     assert (job.planning.optimizer, job.planning.adaptive) == ("by_rank", False)
+    assert not job.planning.spread_hot_keys
     assert job.planning.statistics.of("orders").rate.value == 100
     assert job.planning.statistics.batch_seconds.value == 20
 
