@@ -1,9 +1,10 @@
 """The archive of classes that Java starts faster with.
 
 Would catch: a draft that was not finished taken for the archive, one from a folder that others can write to,
-Java that does not start with it, or says things on standard output.
+drafts that pile up, Java that does not start with it, or says things on standard output.
 """
 
+import os
 import struct
 import sys
 import time
@@ -58,6 +59,57 @@ def test_without_java_or_with_a_space_in_the_path_there_is_none(
     assert archive_options(tmp_path / "a b") == []
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert archive_options(tmp_path / "classes") == []
+
+
+def test_drafts_do_not_pile_up(tmp_path: Path) -> None:
+    folder = tmp_path / "classes"
+    drafts = [Path(option(folder).removeprefix("-XX:ArchiveClassesAtExit=")) for _ in range(4)]
+    for draft in drafts[:2]:
+        draft.write_bytes(WHOLE)
+    for draft in drafts[2:]:
+        draft.write_bytes(bytes(4))
+    os.utime(drafts[2], (0, 0))
+    assert option(folder).startswith("-XX:SharedArchiveFile=")
+    assert sorted(path.suffix for path in folder.iterdir()) == [".draft", ".jsa"]
+    assert drafts[3].exists(), "it may be written just now"
+
+
+@pytest.mark.parametrize("name", ["it's", 'a"b', "a:b", "a\\b", "{a}"])
+def test_paths_that_mean_something_to_spark_or_java(tmp_path: Path, name: str) -> None:
+    assert archive_options(tmp_path / name) == []
+
+
+@pytest.mark.parametrize(
+    "told", ["-Xshare:off", "-XX:SharedArchiveFile=/a.jsa", "-XX:ArchiveClassesAtExit=/a"]
+)
+def test_whoever_chooses_an_archive_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    assert archive_options(tmp_path, {"spark.driver.defaultJavaOptions": told}) == []
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", told)
+    assert archive_options(tmp_path) == []
+
+
+def test_none_is_left_where_java_could_not_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "classes"
+    # Java has no archive of its own classes for these: asked for another one, it would not start.
+    assert archive_options(folder, {"spark.driver.defaultJavaOptions": "-Xint -XX:-UseSharedSpaces"}) == []
+    assert archive_options(folder, {"spark.driver.memory": "much"}) == []
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    monkeypatch.setenv("SPARK_CONF_DIR", str(conf))
+    assert option(folder).startswith("-XX:ArchiveClassesAtExit=")
+    (conf / "spark-defaults.conf").touch()
+    assert archive_options(folder) == []
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(_: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "expanduser", nowhere)
+    assert archive_options() == []
 
 
 @pytest.mark.soak

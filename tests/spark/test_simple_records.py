@@ -40,6 +40,15 @@ def test_spark_reads_simple_records_as_the_workers_do(spark: SparkSession) -> No
         assert ours[place].cast(theirs.type).equals(theirs), field.name
 
 
+def test_a_text_that_is_too_long_for_spark_is_not_simple(spark: SparkSession) -> None:
+    made = decoder("json", "note STRING", {})
+    value = F.concat(F.lit('{"note": "'), F.repeat(F.lit("x"), F.col("n")), F.lit('"}')).cast("binary")
+    frame = spark.createDataFrame([(1000,), (20_000_001,)], "n INT").select("n", value.alias("value"))
+    bad = made.malformed(F.col("value"), made.record(F.col("value")))
+    found = frame.select("n", is_simple(F.col("value"), made.simple), bad).collect()
+    assert [tuple(row) for row in found] == [(1000, True, False), (20_000_001, False, True)]
+
+
 def records(spark: SparkSession, folder: Path, *, noted: bool) -> DataFrame:
     """What `wm.kafka` makes of records, which lie in files here."""
     schema = "value BINARY, key BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"

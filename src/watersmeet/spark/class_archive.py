@@ -8,6 +8,10 @@ use it. It fits one Java and one Spark: Java itself looks whether it does, and g
     later sessions    -XX:SharedArchiveFile=<archive>       a draft that is whole has become the archive
 
 What is in the archive is run, so it lies in a folder that nobody else can enter.
+
+Java does not start at all where it is to leave an archive and cannot, because it comes without the archive of
+its own classes, or was told to do without or to use another. So it is asked before. Where a
+folder with files is among the places of classes it leaves none, and says at its end that it failed.
 """
 
 from __future__ import annotations
@@ -15,11 +19,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import shlex
 import shutil
+import subprocess
+import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 from watersmeet.errors import WatersmeetError
+from watersmeet.spark.defaults import JAVA_VARIABLES, conf_folder
 from watersmeet.spark.private import believed, private_folder
 
 # Says "no" to the archive: neither written nor used.
@@ -29,37 +39,84 @@ _WHOLE = 0xF00BABA8
 _ROOM_BYTES = 1 << 30
 # Java says on standard output which classes it leaves out.
 _QUIET = "-Xlog:cds=off,cds+dynamic=off"
+# Others mean something to Java, which lists archives with colons, or to Spark, which parts options.
+_PLAIN = re.compile(r"[\w./@+=,~-]+", re.ASCII)
+_OWN_CHOICE = re.compile(r"-Xshare:|SharedArchive|ArchiveClassesAtExit|AOT")
+# Java writes an archive in seconds.
+_OLD_S = 3600
+_DEFAULTS = "spark.driver.defaultJavaOptions"
 
 
-def archive_options(home: Path | None = None) -> list[str]:
+def archive_options(home: Path | None = None, given: Mapping[str, str] | None = None) -> list[str]:
     """Options of Java that use the archive, or leave one behind; none where that cannot be done.
 
     Args:
         home: The folder for archives; None takes the user's cache.
+        given: What Spark is told, as far as it is known.
     """
     if os.environ.get(VARIABLE, "").lower() in ("no", "0", "false", "off"):
         return []
+    given = given or {}
     java = _java()
     folder = home or _cache()
-    if java is None or any(sign.isspace() for sign in str(folder)):
+    if java is None or folder is None or not _PLAIN.fullmatch(str(folder)) or _chooses(given):
         return []
     try:
         archive = private_folder(folder) / f"{_fits(java)}.jsa"
-        if not archive.exists():
-            _adopt(archive)
+        _adopt(archive)
         if believed(archive):
             return [f"-XX:SharedArchiveFile={archive}", _QUIET]
-        if shutil.disk_usage(folder).free < _ROOM_BYTES:
+        if not os.access(folder, os.W_OK) or shutil.disk_usage(folder).free < _ROOM_BYTES:
             return []
-    except (OSError, WatersmeetError):
+        if any(map(_has_files, _folders_of_classes(given))) or not _has_its_own(java, given):
+            return []
+    except (OSError, ValueError, subprocess.SubprocessError, WatersmeetError):
         return []
     draft = archive.with_suffix(f".{uuid.uuid4().hex[:8]}.draft")
     return [f"-XX:ArchiveClassesAtExit={draft}", _QUIET]
 
 
-def _cache() -> Path:
+def _cache() -> Path | None:
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "watersmeet" / "classes"
+    try:
+        return Path(base).expanduser() / "watersmeet" / "classes"
+    except RuntimeError:
+        # A user without a home, as in some containers.
+        return None
+
+
+def _chooses(given: Mapping[str, str]) -> bool:
+    """Whether Java is told which archive to use, or to use none."""
+    told = [given.get(_DEFAULTS, ""), *(os.environ.get(name, "") for name in JAVA_VARIABLES)]
+    return any(_OWN_CHOICE.search(text) for text in told)
+
+
+def _folders_of_classes(given: Mapping[str, str]) -> list[Path]:
+    """Where Java may look for classes beside Spark's jars."""
+    lists = [given.get("spark.driver.extraClassPath", ""), os.environ.get("SPARK_DIST_CLASSPATH", "")]
+    named = os.pathsep.join(lists).split(os.pathsep)
+    named += [os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR")]
+    return [conf_folder(), *(Path(name) for name in named if name)]
+
+
+def _has_files(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
+
+
+def _has_its_own(java: Path, given: Mapping[str, str]) -> bool:
+    """Whether Java runs with the archive of its own classes, as it says itself."""
+    memory = given.get("spark.driver.memory") or os.environ.get("SPARK_DRIVER_MEMORY")
+    options = [*shlex.split(given.get(_DEFAULTS, "")), *([f"-Xmx{memory}"] if memory else [])]
+    said = subprocess.run(
+        [java, *options, "-version"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=20,
+        check=True,
+    )
+    return ", sharing" in said.stderr + said.stdout
 
 
 def _java() -> Path | None:
@@ -80,11 +137,12 @@ def _fits(java: Path) -> str:
 
 
 def _adopt(archive: Path) -> None:
-    """Make the first draft that is whole the archive."""
+    """Make the first draft that is whole the archive; further ones, and those of sessions that died, go."""
     for draft in sorted(archive.parent.glob(f"{archive.stem}.*.draft")):
         with contextlib.suppress(OSError):
             with draft.open("rb") as file:
                 whole = int.from_bytes(file.read(4), "little") == _WHOLE
-            if whole and believed(draft):
+            if whole and believed(draft) and not archive.exists():
                 draft.rename(archive)
-                return
+            elif whole or time.time() - draft.stat().st_mtime > _OLD_S:
+                draft.unlink()

@@ -67,7 +67,7 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
     else:
         if names_a_collector(given):
             settings |= {name: without_collector(settings[name]) for name in (DRIVER_JAVA, EXECUTOR_JAVA)}
-        settings[DRIVER_JAVA] = " ".join([settings[DRIVER_JAVA], *archive_options()])
+        settings[DRIVER_JAVA] = " ".join([settings[DRIVER_JAVA], *archive_options(given=given)])
         import_ahead()
     for name, value in settings.items():
         if name not in given:

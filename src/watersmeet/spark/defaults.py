@@ -21,7 +21,7 @@ _WORDS = {
 # "--conf=a=b" is what "--conf a=b" is.
 _WITH_VALUE = re.compile(r"(--[^=]+)=(.+)", re.DOTALL)
 # Where Java itself looks for options.
-_JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 
 
@@ -34,7 +34,7 @@ def default_settings() -> dict[str, str]:
 def names_a_collector(settings: dict[str, str]) -> bool:
     """Whether Java is told which garbage collector to use: with two it does not start."""
     told = [settings.get("spark.driver.defaultJavaOptions", "")]
-    told += [os.environ.get(name, "") for name in _JAVA_VARIABLES]
+    told += [os.environ.get(name, "") for name in JAVA_VARIABLES]
     return any(_COLLECTOR.search(text) for text in told)
 
 
@@ -47,15 +47,19 @@ def without_collector(options: str) -> str:
     return " ".join(option for option in options.split() if not _COLLECTOR.fullmatch(option))
 
 
-def _from_file(words: list[str]) -> dict[str, str]:
+def conf_folder() -> Path:
+    """Where Spark looks for files with settings."""
     import pyspark
 
     home = os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent
-    folder = os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf"
+    return Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf")
+
+
+def _from_file(words: list[str]) -> dict[str, str]:
     # Another file stands in for it.
     named = [following for word, following in pairwise(words) if word == "--properties-file"]
     try:
-        lines = Path(named[-1] if named else Path(folder) / "spark-defaults.conf").read_text().splitlines()
+        lines = Path(named[-1] if named else conf_folder() / "spark-defaults.conf").read_text().splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
     found = [_LINE.fullmatch(line) for line in lines]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # The column with the bytes of records that are left to the workers; null for all others.
 SIMPLE = "__simple_record"
+# Spark's parser refuses longer texts.
+_MOST_BYTES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -59,4 +61,5 @@ def is_simple(value: Column, fields: Sequence[SimpleField] | None) -> Column:
     pattern = None if fields is None else simple_pattern(fields)
     if pattern is None:
         return F.lit(False)
-    return F.coalesce(value.cast("string").rlike(pattern), F.lit(False))
+    simple = (F.octet_length(value) <= _MOST_BYTES) & value.cast("string").rlike(pattern)
+    return F.coalesce(simple, F.lit(False))
