@@ -57,7 +57,8 @@ def test_what_is_said_about_a_run_is_true(history: History) -> None:
             earliest, latest = stored.run.times.min(), stored.run.times.max()
             assert (stored.earliest, stored.end) == (earliest, latest + window.length)
             width, index = stored.time_slice
-            assert index * width <= earliest <= latest < (index + 1) * width
+            assert index * width <= latest < (index + 1) * width
+            assert 2 * (latest - earliest) < 5 * width
         expiries = [stored.end for stored in window.runs]
         assert window.next_expiry() == min(expiries, default=None)
 
@@ -113,7 +114,8 @@ def test_rows_beyond_every_window_expire_in_one_step() -> None:
 def test_a_row_stays_until_the_watermark_reaches_its_end_and_goes_then() -> None:
     kernel = Kernel([10, 10])
     kernel.batch([[Row((1,), 5, 1)], []])
-    assert kernel.join.next_expiry() == 15
+    assert kernel.join.windows[0].next_expiry() == 15
+    assert kernel.join.next_expiry() == 20, "a whole number of windows"
     kernel.batch([[], []], watermark=14)
     assert kernel.join.windows[0].rows == 1
     # Every row to come is later than 15, so none can meet it.
@@ -154,11 +156,16 @@ def test_runs_too_large_to_put_together_stay_apart() -> None:
     st.integers(1, 10**13),
     st.integers(1, 20),
 )
-def test_slices_hold_every_row_once_in_few_pieces(times: list[int], window: int, slices: int) -> None:
+def test_pieces_hold_every_row_once_and_are_few_and_short(times: list[int], window: int, slices: int) -> None:
     pieces = cut(np.array(times, np.int64), window, slices)
     assert sorted(row for _, rows in pieces for row in rows.tolist()) == list(range(len(times)))
-    assert len({piece for piece, _ in pieces}) == len(pieces) <= 2 * slices + 1
+    assert len(pieces) <= 2 * slices + 1
+    latest_before = None
     for (width, index), rows in pieces:
-        assert len(rows), "an empty slice"
-        assert all(index * width <= times[row] < (index + 1) * width for row in rows)
+        assert len(rows), "an empty piece"
         assert rows.tolist() == sorted(rows.tolist()), "rows must keep their order"
+        first, last = min(times[row] for row in rows), max(times[row] for row in rows)
+        assert index * width <= last < (index + 1) * width
+        assert 2 * (last - first) <= 3 * width
+        assert latest_before is None or latest_before < first, "pieces overlap"
+        latest_before = last

@@ -21,15 +21,17 @@ import watersmeet as wm
 from harness.programs import environment
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark import advice
-from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
+from watersmeet.spark.defaults import default_settings, names_a_collector, temporary_folder, without_collector
 from watersmeet.spark.master import ONE_HOST, cores_of, is_local, on_one_host
 from watersmeet.spark.settings import (
     DAEMON,
     DRIVER_JAVA,
     FILE_MANAGER,
     PARTITIONS,
+    SOCKETS,
     can_be_changed_later,
     recommended_settings,
+    room_for_sockets,
 )
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -60,6 +62,7 @@ def configured() -> dict[str, Any]:
         "cluster": {"spark.master": "spark://10.0.0.1:7077", "spark.cores.max": "12"},
         "starts a server": {"spark.remote": "local[3]"},
         "server": {"spark.remote": "sc://10.0.0.1:15002"},
+        "long names": {"spark.driver.defaultJavaOptions": f"-Djava.io.tmpdir=/{'t' * 80} -Da=b"},
     }
     away = ("PYSPARK_PYTHON", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")
     here = {name: value for name, value in environment().items() if name not in away}
@@ -86,7 +89,18 @@ def test_a_cluster_keeps_its_interpreter(configured: dict[str, Any]) -> None:
     assert python is None
     assert options[PARTITIONS] == "12"
     assert FILE_MANAGER not in options
+    assert SOCKETS not in options
     assert DRIVER_JAVA in options
+
+
+def test_sockets_need_a_short_name(configured: dict[str, Any]) -> None:
+    options, _ = configured["plain"]
+    assert options[SOCKETS] == "true"
+    options, _ = configured["long names"]
+    assert SOCKETS not in options
+    quoted = {DRIVER_JAVA: "-Da=b -Djava.io.tmpdir='/scratch/a b' -Dc=d"}
+    assert temporary_folder(quoted) == "/scratch/a b"
+    assert room_for_sockets(temporary_folder(quoted))
 
 
 def test_spark_connect_gets_what_its_sessions_can_set(configured: dict[str, Any]) -> None:

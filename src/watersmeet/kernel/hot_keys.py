@@ -20,6 +20,8 @@ from watersmeet.stats.key_sample import merged_sample
 # The keys that people are told of; those that are spread have a larger share.
 _TOLD = HotRule(rows=100, share=0.05)
 
+_MOST_ROWS = "most rows of a key", ()
+
 
 class HotKey(NamedTuple):
     """A key with very many rows in a window.
@@ -80,7 +82,7 @@ def hottest_key(
     total = sum(run.rows for run in opened)
     enough = rule.enough(total, figures.usual if figures.distinct > 1 else 0)
     # As usual: no run has so many rows of any key.
-    if len(opened) * max((int(np.diff(run.key_rows).max(initial=0)) for run in opened), default=0) < enough:
+    if len(opened) * max(map(_most_rows, opened), default=0) < enough:
         return None
     seen = set()
     for run in opened:
@@ -98,6 +100,14 @@ def hottest_key(
         if rows >= enough and (best is None or rows > best.rows):
             best = HotKey(rows, run, key)
     return best
+
+
+def _most_rows(run: Run) -> int:
+    """How many rows the most frequent key of a run has."""
+    found: int | None = run.derived.get(_MOST_ROWS)
+    if found is None:
+        found = run.derived[_MOST_ROWS] = int(np.diff(run.key_rows).max(initial=0))
+    return found
 
 
 def rows_of_key(runs: Sequence[StoredRun], key: int) -> int:

@@ -57,6 +57,12 @@ def sample_windows(visible: Sequence[Sequence[StoredRun]], scanned: frozenset[in
     return merged_sample(parts, [part in scanned for part in range(len(visible))])
 
 
+_SAMPLE = "sample", ()
+
+
 def key_sample(run: Run) -> RunSample:
     """The keys of a run, those with the smallest hashes."""
-    return RunSample.of(run.key_hashes, run.key_rows)
+    found: RunSample | None = run.derived.get(_SAMPLE)
+    if found is None:
+        found = run.derived[_SAMPLE] = RunSample.of(run.key_hashes, run.key_rows)
+    return found

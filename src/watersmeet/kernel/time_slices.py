@@ -1,17 +1,19 @@
-"""Cutting rows into slices of event time, so that state can leave in whole runs.
+"""Cutting rows into pieces of event time, so that state can leave in whole runs.
 
-    time   |--- slice ---|--- slice ---|--- slice ---|--- slice ---|
-    rows    . . .. .  . .  ... .  . . .   . .. . .  .   .
-                     ^ watermark - window: everything left of this slice is gone, nothing is copied
+    time     |--- slice ---|--- slice ---|--- slice ---|--- slice ---|
+    batches    . . .. .  . .  ...|. . . .   . .. . .  .|  .. . .  .
+             ^ watermark - window: a run whose last row is left of this is gone, nothing is copied
 
-What is stored spans the window and the newest batch, because the watermark is one batch old. A slice may
+What is stored spans the window and the newest batch, because the watermark is one batch old. A piece may
 therefore be a fixed fraction of both together without more dead weight: batches that span much (a backfill,
-a stopped query) are cut into wider slices, and no batch into more than a dozen or so. Widths come from a
-short list, so that small batches meet in the same slices and can be merged there.
+a stopped query) are cut into wider pieces, no batch into more than a dozen or so, and one about as long as a
+slice not at all. The slice of a piece is that of its last row. Widths come from a short list, so that small
+batches meet in the same slices and can be merged there.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,27 +30,25 @@ class TimeSlice(NamedTuple):
 
 
 def cut(times: Any, window: int, slices_per_window: int) -> list[tuple[TimeSlice, Any]]:
-    """Assign rows to slices: pairs of slice and the positions of its rows, in their given order.
+    """Cut rows into pieces: pairs of slice and the positions of its rows, in their given order.
 
-    >>> [(s.number, rows.tolist()) for s, rows in cut(np.array([5, 12, 7]), window=100, slices_per_window=10)]
-    [(0, [0, 2]), (1, [1])]
+    >>> [(s.number, rows.tolist()) for s, rows in cut(np.array([5, 32, 7]), window=100, slices_per_window=10)]
+    [(0, [0, 2]), (3, [1])]
     """
     if len(times) == 0:
         return []
     earliest, latest = int(times.min()), int(times.max())
     width = _width(window, window + latest - earliest, slices_per_window)
-    first = earliest // width
-    if latest // width == first:
-        return [(TimeSlice(width, first), np.arange(len(times)))]
+    span = latest - earliest + 1
+    pieces = max(1, (2 * span + width) // (2 * width))
+    if pieces == 1:
+        return [(TimeSlice(width, latest // width), np.arange(len(times)))]
     # The number is small, so 16 bits hold it and NumPy sorts it by radix, stably.
-    number = (times // width - first).astype(np.int16)
+    number = ((times - earliest) // -(-span // pieces)).astype(np.int16)
     order = np.argsort(number, kind="stable")
-    bounds = np.searchsorted(number[order], np.arange(number.max() + 2))
-    return [
-        (TimeSlice(width, first + i), order[bounds[i] : bounds[i + 1]])
-        for i in range(len(bounds) - 1)
-        if bounds[i] < bounds[i + 1]
-    ]
+    bounds = np.searchsorted(number[order], np.arange(pieces + 1))
+    cut_rows = [order[first:last] for first, last in pairwise(bounds) if first < last]
+    return [(TimeSlice(width, int(times[rows].max()) // width), rows) for rows in cut_rows]
 
 
 def _width(window: int, held: int, slices_per_window: int) -> int:

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark.ahead import import_ahead
 from watersmeet.spark.class_archive import archive_options
-from watersmeet.spark.defaults import default_settings, names_a_collector, without_collector
+from watersmeet.spark.defaults import default_settings, names_a_collector, temporary_folder, without_collector
 from watersmeet.spark.master import cores_of, is_local
 from watersmeet.spark.settings import (
     DRIVER_JAVA,
     EXECUTOR_JAVA,
     FILE_MANAGER,
+    SOCKETS,
     can_be_changed_later,
     recommended_settings,
+    room_for_sockets,
 )
 
 if TYPE_CHECKING:
@@ -57,9 +59,13 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
     _refuse_others(builder, cores)
     given = {**_started_with(), **_on_builder(builder)}
     settings = recommended_settings(cores or cores_of(_master(given), given.get))
-    if not is_local(_master(given)):
+    local = is_local(_master(given))
+    if not local:
         # Chosen for checkpoints on a local disk, which several machines do not share.
         del settings[FILE_MANAGER]
+    if not local or not room_for_sockets(temporary_folder(given)):
+        # On a cluster the temporary folder may be one of the application, with a long name.
+        del settings[SOCKETS]
     if _runs_already(given):
         settings = {name: value for name, value in settings.items() if can_be_changed_later(name)}
     elif _java_runs():
@@ -72,7 +78,7 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
     for name, value in settings.items():
         if name not in given:
             builder.config(name, value)
-    if is_local(_master(given)):
+    if local:
         # Spark reads it when it starts; by itself it takes the first python3 on the PATH.
         os.environ.setdefault(_WORKERS_PYTHON, sys.executable)
     return builder

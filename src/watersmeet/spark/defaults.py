@@ -22,6 +22,7 @@ _WORDS = {
 _WITH_VALUE = re.compile(r"(--[^=]+)=(.+)", re.DOTALL)
 # Where Java itself looks for options.
 JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+_TEMPORARY = re.compile(r"""-Djava\.io\.tmpdir=(["']?)(.+?)\1(?:\s|$)""")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 
 
@@ -36,6 +37,15 @@ def names_a_collector(settings: dict[str, str]) -> bool:
     told = [settings.get("spark.driver.defaultJavaOptions", "")]
     told += [os.environ.get(name, "") for name in JAVA_VARIABLES]
     return any(_COLLECTOR.search(text) for text in told)
+
+
+def temporary_folder(settings: dict[str, str]) -> str:
+    """The temporary folder of the driver's Java."""
+    told = [settings.get(f"spark.driver.{name}JavaOptions", "") for name in ("default", "extra")]
+    told += [os.environ.get(name, "") for name in JAVA_VARIABLES]
+    named = [found[2] for text in told for found in _TEMPORARY.finditer(text)]
+    # The longest, since it is not known here which of them counts.
+    return max(named, key=len, default="/tmp")  # noqa: S108
 
 
 def without_collector(options: str) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from watersmeet.errors import WatersmeetError
 from watersmeet.java import ensure_java
-from watersmeet.spark.settings import recommended_settings
+from watersmeet.spark.settings import SOCKETS, recommended_settings, room_for_sockets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -147,6 +147,7 @@ def _settings(folder: Path, cores: int | None, *, brief: bool) -> dict[str, str]
     java = "spark.driver.extraJavaOptions"
     return {
         **recommended,
+        SOCKETS: str(room_for_sockets(str(folder / "tmp"))).lower(),
         "spark.app.name": "watersmeet",
         "spark.master": f"local[{cores or '*'}]",
         "spark.driver.memory": "2g",

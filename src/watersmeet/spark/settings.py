@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from watersmeet.errors import InvalidSettings
@@ -13,6 +14,7 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 DAEMON = "spark.python.daemon.module"
 DRIVER_JAVA = "spark.driver.extraJavaOptions"
 EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
+SOCKETS = "spark.python.unix.domain.socket.enabled"
 FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
@@ -20,6 +22,9 @@ _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 # Partitions that are hundreds: more than so many, and so many for each bucket.
 _MANY_PARTITIONS = 100
 _PARTITIONS_PER_BUCKET = 4
+
+# What the name of a socket may have, less what Spark calls one in its temporary folder.
+_SOCKET_FOLDER_BYTES = 104 - 44
 
 _JAVA = " ".join(
     [
@@ -79,6 +84,9 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         # Packing and joining share their Python workers only if this is set the same for both, and for a
         # stateful operator it is always off.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+        # What Java and its Python workers tell each other is short, and a TCP connection keeps what is short
+        # back until what went before is acknowledged: 40 ms, more than most tasks take.
+        SOCKETS: "true",
         # Workers are forked from a process that has the kernels loaded.
         DAEMON: "watersmeet.spark.daemon",
         DRIVER_JAVA: _JAVA,
@@ -89,6 +97,11 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
 def can_be_changed_later(name: str) -> bool:
     """Whether a running session takes a setting; the others have to be there when Spark starts."""
     return name.startswith("spark.sql.")
+
+
+def room_for_sockets(folder: str) -> bool:
+    """Whether sockets can lie in a folder: their names, with that of the folder, have to be short."""
+    return len(os.fsencode(folder)) <= _SOCKET_FOLDER_BYTES
 
 
 def too_many_partitions(partitions: int, buckets: int) -> bool:

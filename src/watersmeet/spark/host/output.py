@@ -57,6 +57,23 @@ class Output(Protocol):
         """One row of metrics."""
 
 
+def in_few(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What a group returns, in frames of some size: small ones that follow each other are put together."""
+    small: list[pa.RecordBatch] = []
+    for batch in batches:
+        if batch.nbytes < FRAME_BYTES:
+            small.append(batch)
+            if sum(one.nbytes for one in small) < FRAME_BYTES:
+                continue
+        if small:
+            yield pa.concat_batches(small)
+            small = []
+        if batch.nbytes >= FRAME_BYTES:
+            yield batch
+    if small:
+        yield pa.concat_batches(small)
+
+
 def output_of(task: Task) -> Output:
     """The output of a task, by where its results go."""
     return (

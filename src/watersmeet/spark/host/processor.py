@@ -33,7 +33,7 @@ from watersmeet.spark.host.ledger import keep_ledger, refuse_other_query
 from watersmeet.spark.host.local_runs import local_runs_for
 from watersmeet.spark.host.mail_books import MailBooks
 from watersmeet.spark.host.memory_limit import refuse_large_batch
-from watersmeet.spark.host.output import FRAME_BYTES, output_of, result_ids
+from watersmeet.spark.host.output import FRAME_BYTES, in_few, output_of, result_ids
 from watersmeet.spark.host.running import running_batch
 from watersmeet.spark.host.set_aside import late_rows
 from watersmeet.spark.host.state import BucketState
@@ -190,11 +190,11 @@ class Processor:
             found = self._ledger(arrived, timers)
         else:
             found = self._batch(self._bucket_of[label], arrived, timers)
-        return map(arrow_frame, found)
+        return map(arrow_frame, in_few(found))
 
     def expired(self, key: Any, timers: Any) -> Iterator[pd.DataFrame]:
         """Join what has waited and let go of expired state when no rows come."""
-        return map(arrow_frame, self._batch(self._bucket_of[int(key[0])], None, timers))
+        return map(arrow_frame, in_few(self._batch(self._bucket_of[int(key[0])], None, timers)))
 
     def _ledger(self, arrived: Arrivals, timers: Any) -> Iterator[pa.RecordBatch]:
         yield from self._output.heartbeats()

@@ -127,6 +127,8 @@ class BucketState:
         self._written: dict[str, RunEntry] = {}
         # Those that were there before it.
         self._known: set[str] = set()
+        # Those that were looked into in it.
+        self._opened: dict[str, Run] = {}
         # Values that are kept apart, as they were before it.
         self._kept: dict[str, Any] = {}
         stored = blobs.getValue(MANIFEST)
@@ -201,6 +203,7 @@ class BucketState:
 
     def close_others(self, names: set[str]) -> None:
         """Close all runs but some."""
+        self._opened = {}
         self._local_runs.close_others(names)
         if self._files is not None:
             self._files.close_others({entry.file for entry in self._all_entries() if entry.id in names})
@@ -306,11 +309,15 @@ class BucketState:
         return WrittenRun("", 0, len(blob), blob_checksum(blob))
 
     def _open(self, entry: RunEntry, schema: pa.Schema) -> Run:
+        if (known := self._opened.get(entry.id)) is not None:
+            return known
         if entry.file:
             run = self._files_beside().get(WrittenRun(entry.file, entry.offset, entry.length, entry.checksum))
         else:
             run = self._local_runs.get(entry.id, entry.length, entry.checksum, partial(self._fetch, entry.id))
-        return run if run.columns.schema.equals(schema) else with_columns(run, schema)
+        opened = run if run.columns.schema.equals(schema) else with_columns(run, schema)
+        self._opened[entry.id] = opened
+        return opened
 
     def _files_beside(self) -> RunFiles:
         if self._files is None:
