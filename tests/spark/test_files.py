@@ -6,6 +6,7 @@ restart.
 """
 
 import datetime as dt
+import os
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -105,10 +106,16 @@ def test_every_type_is_what_spark_reads(spark: SparkSession, tmp_path: Path) -> 
     [
         pytest.param({"select": ["a.t", "b.k"]}, [True, True], id="some columns"),
         pytest.param({"on": ["a.k = b.k", "a.ts <= b.ts"]}, [True, True], id="a condition between streams"),
+        pytest.param({"on": ["a.k = b.k", "a.k > 1", "b.k < 4 OR b.t = 'x'"]}, [True, True], id="filters"),
         pytest.param(
-            {"on": ["a.k = b.k", "a.k > 1"]},
+            {"on": ["a.k = b.k", "a.t <> 'x1'", "a.k <> 2"], "select": ["a.k", "b.ts"]},
+            [True, True],
+            id="a filter on a column that nobody else needs",
+        ),
+        pytest.param(
+            {"on": ["a.k = b.k", "a.k > 1", "soundex(a.t) <> 'X'"]},
             [False, True],
-            id="a filter",
+            id="a filter that only Spark can judge",
         ),
         pytest.param({"on": ["a.k + 1 = b.k"]}, [False, True], id="a key that is an expression"),
     ],
@@ -117,12 +124,37 @@ def test_what_spark_has_to_do_is_left_to_it(
     spark: SparkSession, tmp_path: Path, settings: Mapping[str, Any], expected: list[bool]
 ) -> None:
     spark.sql(
-        "SELECT id AS k, timestamp_seconds(1777636800 + id) AS ts, 'x' AS t FROM range(5)"
+        "SELECT id AS k, timestamp_seconds(1777636800 + id) AS ts, concat('x', id) AS t FROM range(6)"
     ).write.parquet(str(tmp_path / "files"))
     opened, ours, theirs = rows(spark, tmp_path / "files", "k BIGINT, ts TIMESTAMP, t STRING", **settings)
     assert opened == expected
     assert ours == theirs
     assert ours
+
+
+def test_rows_that_a_filter_keeps_out_move_the_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    """Nulls are kept out, and a filter may mention a column that some files lack."""
+    instants = [START + dt.timedelta(hours=hours) for hours in (0, 5, 0, 9)]
+    columns = {"k": [1, 1, 1, 1], "ts": instants, "n": [5, 1, 6, None]}
+    for number, (k, ts, n) in enumerate(zip(*columns.values(), strict=True)):
+        table = {"k": pa.array([k], pa.int64()), "ts": pa.array([ts], pa.timestamp("us", tz="UTC"))}
+        table |= {} if n is None else {"n": pa.array([n], pa.int64())}
+        (tmp_path / "files").mkdir(exist_ok=True)
+        pq.write_table(pa.table(table), tmp_path / "files" / f"{number}.parquet")
+        os.utime(tmp_path / "files" / f"{number}.parquet", (1e9 + number, 1e9 + number))
+    schema, once = "k BIGINT, ts TIMESTAMP, n BIGINT", {"maxFilesPerTrigger": "1"}
+    found = []
+    for opened in (True, False):
+        df = wm.files(spark, tmp_path / "files", schema=schema, options=once)
+        df = df if opened else df.select("*")
+        assert (source_of(df) is not None) == opened
+        query, memory = to_memory(joined(df, df, on=["a.k = b.k", "a.n > 4", "b.n > 4"]).to_dataframe())
+        batches = [wm.metrics(one)[0] for one in query.recentProgress]
+        late = [batch.streams["a"].late for batch in batches]
+        found.append((sorted(memory.collect()), late, [one.eventTime for one in query.recentProgress]))
+    assert found[0] == found[1]
+    results, late, _ = found[0]
+    assert (len(results), sum(one or 0 for one in late)) == (1, 1)
 
 
 def test_options_and_folders_in_the_ways_python_has_them(spark: SparkSession, tmp_path: Path) -> None:

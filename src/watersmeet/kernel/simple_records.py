@@ -51,11 +51,18 @@ class SimpleField(NamedTuple):
 # Up to the 28th every month has the day.
 _DAY = "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
 _TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?"
+# Java looks up single signs in a table, and compares with the ends of a range.
+_PLAIN = (
+    "["
+    + "".join(re.escape(chr(sign)) for sign in range(ord(" "), ord("~") + 1) if chr(sign) not in '"\\')
+    + "]"
+)
 _FORMS = {
     # Fifteen digits are exact as a whole number and as a power of ten, so one division rounds as it should.
     Kind.NUMBER: r"(?:-?[1-9][0-9]{0,8}|0)(?:\.[0-9]{1,6})?",
-    # Neither quotes nor what follows a backslash, nor what bytes that are no text are turned into.
-    Kind.TEXT: '"[ !#-\\[\\]-~\u00a0-\ud7ff]*+"',
+    # Neither quotes nor what follows a backslash, nor what bytes that are no text are turned into. What the
+    # second part begins with the first cannot have taken, so that a failure is found in one pass.
+    Kind.TEXT: f'"{_PLAIN}*(?:[\u00a0-\ud7ff][ !#-\\[\\]-~\u00a0-\ud7ff]*)?"',
     Kind.FLAG: "true|false",
     Kind.INSTANT: rf'"(?:19|2[0-9])[0-9]{{2}}-{_DAY}[T ]{_TIME}(?:Z|\+00:00)"',
 }
@@ -77,7 +84,7 @@ def simple_pattern(fields: Sequence[SimpleField]) -> str | None:
         or not all(map(_NAME.fullmatch, names))
     ):
         return None
-    said = [f'"{field.name}": ?(?:null|{_form(field)})' for field in fields]
+    said = [f'"{field.name}": ?(?:{_form(field)}|null)' for field in fields]
     return r"^\{" + ", ?".join(said) + r"\}(?![\s\S])"
 
 

@@ -17,13 +17,16 @@ from watersmeet.kernel.compiled import I64, U64, compiled
 _SMALL = 24
 
 
-@njit(inline="always")
 def directory_bits(count: int) -> int:
     """Enough leading bits for about one entry per slot, and at least one."""
     bits = 1
     while (1 << bits) < count and bits < 28:
         bits += 1
     return bits
+
+
+# Called from Python it would be compiled anew in every worker, while rows wait.
+_directory_bits = njit(inline="always")(directory_bits)
 
 
 @njit
@@ -39,7 +42,7 @@ def _merge_sort_group(order: Any, first: int, last: int, hashes: Any, times: Any
 def order_by_hash_and_time(hashes: Any, times: Any) -> Any:
     """The permutation (int64) that sorts rows by hash (uint64), equal hashes by time (int64)."""
     n = len(hashes)
-    bits = directory_bits(n)
+    bits = _directory_bits(n)
     shift = np.uint64(64 - bits)
     starts = np.zeros((1 << bits) + 1, np.int64)
     for i in range(n):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from watersmeet.query.bands import Bound
 from watersmeet.query.expression import Expression, FunctionCall
@@ -28,10 +28,14 @@ class OnCondition:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition on one stream, left to Spark."""
+    """A condition on one stream. Spark judges it, or whoever reads the stream in its place.
+
+    `expression` is what the kernel would judge; None if only Spark can.
+    """
 
     stream: int
     text: str
+    expression: Expression | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

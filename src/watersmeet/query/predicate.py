@@ -167,7 +167,7 @@ def _sorted(found: Predicates, conditions: Sequence[OnCondition], types: Types) 
             linked = {stream for stream, _ in columns}
             of_results = given.of_results and found.kind != INNER
             if of_results:
-                if _add_of_results(found, given, conjunct, columns):
+                if _add_of_results(found, given, conjunct, columns, types):
                     continue
                 owner = None
             else:
@@ -211,7 +211,11 @@ def _refuse_tables(conjunct: Conjunct) -> None:
 
 
 def _add_of_results(
-    found: Predicates, given: OnCondition, conjunct: Conjunct, columns: tuple[tuple[int, str], ...]
+    found: Predicates,
+    given: OnCondition,
+    conjunct: Conjunct,
+    columns: tuple[tuple[int, str], ...],
+    types: Types,
 ) -> bool:
     """A condition on finished rows, if it is one: on streams that may be missing, on one stream, or on none.
 
@@ -237,7 +241,7 @@ def _add_of_results(
         found.afterwards.append(Afterwards(conjunct.text, columns, ""))
         return True
     if len(named) == 1:
-        found.filters.append(Filter(named.pop(), conjunct.text))
+        found.filters.append(_filter(found, named.pop(), conjunct, types))
         return True
     return False
 
@@ -289,7 +293,18 @@ def _add_filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types
         columns = tuple(dict.fromkeys(mentioned(conjunct.tree, found.streams, conjunct.text)))
         _add_condition(found, conjunct, columns, types, owner)
     else:
-        found.filters.append(Filter(stream, conjunct.text))
+        found.filters.append(_filter(found, stream, conjunct, types))
+
+
+def _filter(found: Predicates, stream: int, conjunct: Conjunct, types: Types) -> Filter:
+    """A condition on one stream, with what the kernel makes of it if it can."""
+    if conjunct.text not in found.misread:
+        with suppress(NotCompiled):
+            whole, reading = _compiled(conjunct, found.streams, types), reading_of(conjunct, found.streams)
+            if whole.type == "boolean":
+                found.readings.append(reading)
+                return Filter(stream, conjunct.text, whole)
+    return Filter(stream, conjunct.text)
 
 
 def _compiled(conjunct: Conjunct, streams: Sequence[Stream], types: Types) -> Expression:

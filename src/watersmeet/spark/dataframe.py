@@ -22,6 +22,7 @@ from watersmeet.query import JoinQuery, Stream
 from watersmeet.query.stream import RESULT_ID, added_columns
 from watersmeet.spark.advice import advise
 from watersmeet.spark.ahead import start_workers
+from watersmeet.spark.checkpoint_files import quick_checkpoint_files
 from watersmeet.spark.connect import distant_server
 from watersmeet.spark.host.idle import Patience
 from watersmeet.spark.host.memory_limit import on_executors
@@ -77,6 +78,7 @@ def join_dataframe(
         advise(spark, plan.buckets)
         _refuse_watermarks(query.streams)
         start_workers(spark)
+        quick_checkpoint_files(spark)
         listen(spark)
         if any(stream.idle is not None for stream in query.streams):
             _refuse_distant(spark)
@@ -95,8 +97,7 @@ def join_dataframe(
         idle = None
         if streaming and query.streams[stream].idle is not None:
             idle = idle_source(spark, task, number, streams, control)
-        schema = sources[stream].schema
-        found = opened_by_workers(plan, stream, schema, set_aside=set_aside) if streaming else None
+        found = opened_by_workers(plan, stream, set_aside=set_aside) if streaming else None
         source, opened = (sources[stream], None) if found is None else found
         return packed_source(source, task, number, idle, opened)
 

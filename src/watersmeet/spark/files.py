@@ -139,14 +139,14 @@ def source_of(df: DataFrame) -> FileSource | None:
 
 
 def listed(spark: SparkSession, df: DataFrame, latest: Column | None) -> DataFrame:
-    """The files of a DataFrame as a stream of paths, each with the latest time that is believed."""
+    """The files of a DataFrame as a stream of paths, each with the latest believed time in microseconds."""
     from pyspark.sql import functions as F
 
     source = _sources[df]
     reader = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**source.options)
     columns = [F.col(PATH)]
     if latest is not None:
-        columns.append(F.unix_micros(latest).alias(LATEST))
+        columns.append(latest.alias(LATEST))
     return reader.load(source.path).select(*columns)
 
 

@@ -5,6 +5,7 @@ Everything else, and whatever a query needs Spark for, comes as Spark reads it. 
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -12,21 +13,22 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from watersmeet.plan.layout import Ref
 from watersmeet.plan.plan import operators
+from watersmeet.query.expression import Expression, call, fields
 from watersmeet.spark.files import LATEST, listed, source_of
 from watersmeet.spark.host.open_files import FileColumns
 from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.kafka_records import SIMPLE, RecordSource, records_of
 from watersmeet.spark.prepare import (
     BELIEVED,
+    WANTED,
     guarded,
-    latest_time,
+    latest_micros,
     prepared_source,
     source_columns,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
     from watersmeet.plan import Plan
     from watersmeet.query import Stream
@@ -34,20 +36,20 @@ if TYPE_CHECKING:
 Opened = tuple["DataFrame", FileColumns | RecordColumns]
 
 
-def opened_by_workers(plan: Plan, number: int, schema: StructType, *, set_aside: bool) -> Opened | None:
+def opened_by_workers(plan: Plan, number: int, *, set_aside: bool) -> Opened | None:
     """What goes to the workers instead of rows, and what they make of it; None where Spark has to read.
 
     Args:
         plan: The plan.
         number: The stream.
-        schema: Of its prepared source.
         set_aside: Whether rows that are set aside are asked for, which Spark writes as JSON.
     """
     stream = plan.query.streams[number]
     refs = source_columns(plan, number)
+    filters = [one.expression for one in plan.query.filters if one.stream == number]
     left_to_spark = (
         set_aside
-        or any(condition.stream == number for condition in plan.query.filters)
+        or (filters and (None in filters or plan.endless))
         or any(ref.attribute is not None for ref in refs)
         # Its times are read a second time.
         or any(number in plan.counted_whole(operator) for operator in operators(plan.root))
@@ -55,27 +57,38 @@ def opened_by_workers(plan: Plan, number: int, schema: StructType, *, set_aside:
     if left_to_spark:
         return None
     time = refs.index(Ref(number, stream.time)) if guarded(plan, stream) else None
+    condition = reduce(partial(call, "and"), filters) if filters else None
     if source_of(stream.source) is not None:
-        return _files(stream, refs, schema, time)
+        return _files(stream, refs, time, condition)
     records = records_of(stream.source)
-    return None if records is None else _records(plan, number, records, refs, time)
+    return None if records is None else _records(plan, number, records, refs, time, condition)
 
 
-def _files(stream: Stream, refs: tuple[Ref, ...], schema: StructType, time: int | None) -> Opened:
+def _files(stream: Stream, refs: tuple[Ref, ...], time: int | None, condition: Expression | None) -> Opened:
+    packed = [ref.column for ref in refs]
+    judged = [] if condition is None else [field.column for field in fields(condition)]
+    types = {field.name: field.dataType for field in stream.source.schema.fields}
     columns = tuple(
-        (ref.column, to_arrow_type(field.dataType, timezone="UTC"))
-        for ref, field in zip(refs, schema.fields, strict=False)
+        (name, to_arrow_type(types[name], timezone="UTC")) for name in dict.fromkeys([*packed, *judged])
     )
-    latest = None if time is None else latest_time(stream)
-    return listed(stream.source.sparkSession, stream.source, latest), FileColumns(columns, time)
+    latest = None if time is None else latest_micros(stream)
+    return listed(stream.source.sparkSession, stream.source, latest), FileColumns(
+        columns, time, condition, len(packed)
+    )
 
 
 def _records(
-    plan: Plan, number: int, records: RecordSource, refs: tuple[Ref, ...], time: int | None
+    plan: Plan,
+    number: int,
+    records: RecordSource,
+    refs: tuple[Ref, ...],
+    time: int | None,
+    condition: Expression | None,
 ) -> Opened | None:
     places = {field.name: place for place, field in enumerate(records.fields)}
     taken = [places.get(ref.column) for ref in refs]
-    if all(place is None for place in taken):
+    judged = set() if condition is None else {field.column for field in fields(condition)}
+    if all(place is None for place in taken) or not judged <= places.keys():
         return None
     stream = plan.query.streams[number]
     beside = [F.col(SIMPLE)]
@@ -83,9 +96,11 @@ def _records(
         # Spark knows the time, and whether it is believed.
         time = None
     elif time is not None:
-        beside.append(F.unix_micros(latest_time(stream)).alias(LATEST))
-    source = prepared_source(plan, number, records.left, streaming=True, beside=beside)
+        beside.append(latest_micros(stream).alias(LATEST))
+    left = F.col(SIMPLE).isNotNull()
+    source = prepared_source(plan, number, records.left, streaming=True, left=left, beside=beside)
     names = source.columns[: -len(beside)]
     believed = None if time is None else names.index(BELIEVED)
+    wanted = None if condition is None else names.index(WANTED)
     taken += [None] * (len(names) - len(taken))
-    return source, RecordColumns(records.fields, tuple(taken), time, believed)
+    return source, RecordColumns(records.fields, tuple(taken), time, believed, condition, wanted)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -67,6 +69,7 @@ def prepared_source(
     *,
     streaming: bool = False,
     set_aside: bool = False,
+    left: Column | None = None,
     beside: Iterable[Column] = (),
 ) -> DataFrame:
     """The DataFrame of a stream to pack, with columns c0, c1, ... as `source_columns` lists them.
@@ -75,7 +78,8 @@ def prepared_source(
     be used, where its source says so; whether a time is believed, where not every one is; and whether the
     filters hold. Only where a watermark follows the newest row, rows that fail them have to be seen: of them
     only the time is left. Elsewhere they are gone. Filters say nothing about rows that cannot be used.
-    Columns `beside` these come last.
+    Columns `beside` these come last. Rows that are `left` to the workers have no values yet: they are judged
+    there.
     """
     stream = plan.query.streams[number]
     source = source.alias(stream.name)
@@ -85,7 +89,8 @@ def prepared_source(
         columns[CONTENT] = _as_json(stream)
     filters = [F.expr(condition.text) for condition in plan.query.filters if condition.stream == number]
     if filters and streaming and not plan.endless:
-        wanted = F.coalesce(reduce(lambda left, right: left & right, filters), F.lit(False))
+        wanted = F.coalesce(reduce(and_, filters), F.lit(False))
+        wanted = wanted if left is None else wanted | left
         time = f"c{refs.index(Ref(number, stream.time))}"
         told = wanted if stream.problem is None else wanted | column_named(stream.problem).isNotNull()
         columns = {
@@ -130,24 +135,29 @@ def believed_time(stream: Stream) -> Column:
     The clock is that of the batch, which Spark keeps: a batch that runs again later decides the same. Nearly
     all times are compared with one that is the same all day, and only what is later with the latest itself.
     """
-    assert stream.max_future is not None
     time = column_named(stream.time)
-    since_midnight = F.current_date().cast("timestamp") + _ahead(stream)
+    midnight = F.unix_micros(F.current_date().cast("timestamp"))
+    since_midnight = F.timestamp_micros(midnight + _ahead_us(stream))
     return (time <= since_midnight) | (time <= latest_time(stream))
 
 
 def latest_time(stream: Stream) -> Column:
-    """The latest time of a stream that is believed in a batch.
+    """The latest time of a stream that is believed in a batch."""
+    return F.timestamp_micros(latest_micros(stream))
+
+
+def latest_micros(stream: Stream) -> Column:
+    """The same in microseconds.
 
     Spark writes a time that it knows into the code it generates, which would have to be compiled, and to
     become fast, anew in every batch. It generates none for this way to sort, even if there is but one value.
     """
-    return F.get(F.array_sort(F.array(F.current_timestamp() + _ahead(stream))), F.lit(0))
+    return F.get(F.array_sort(F.array(F.unix_micros(F.current_timestamp()) + _ahead_us(stream))), F.lit(0))
 
 
-def _ahead(stream: Stream) -> Column:
+def _ahead_us(stream: Stream) -> int:
     assert stream.max_future is not None
-    return F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
+    return stream.max_future // timedelta(microseconds=1)
 
 
 def source_columns(plan: Plan, stream: int) -> tuple[Ref, ...]:

@@ -16,6 +16,7 @@ DRIVER_JAVA = "spark.driver.extraJavaOptions"
 EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
 SOCKETS = "spark.python.unix.domain.socket.enabled"
 FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
+FILE_BASED = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
 _POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 
@@ -38,6 +39,8 @@ _JAVA = " ".join(
         "-XX:Tier4MinInvocationThreshold=6000",
         "-XX:Tier4CompileThreshold=150000",
         "-XX:Tier4BackEdgeThreshold=400000",
+        # Java begins with little room for classes, and would stop twice to look for garbage in it.
+        "-XX:MetaspaceSize=256m",
         "-XX:+UseParallelGC",
     ]
 )
@@ -70,10 +73,8 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         # every file into one piece per core, and a file of one row group gives tasks with nothing to read.
         "spark.sql.files.minPartitionNum": str(max(1, cores // 2)),
         # The default starts a process to set the permissions of every metadata file on a local disk, some
-        # twenty per batch.
-        FILE_MANAGER: (
-            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-        ),
+        # twenty per batch; this one fewer, and `spark.checkpoint_files` none.
+        FILE_MANAGER: FILE_BASED,
         # Spark would read back every value that is removed, to count what is left.
         "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
         # The text of the plan is made in every batch, whether somebody looks at it or not; this one is short.

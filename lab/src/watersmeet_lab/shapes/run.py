@@ -58,7 +58,8 @@ def _run(spec: dict[str, Any]) -> dict[str, Any]:
     joined = SYSTEMS[spec["system"]](shape, place, spec["cores"])
     spark = joined.sparkSession
     counted = joined.observe("sink", F.count(F.lit(1)).alias("results"))
-    with tempfile.TemporaryDirectory(prefix="watersmeet-bench-") as checkpoint:
+    # The state store of a session that has stopped may still write into it.
+    with tempfile.TemporaryDirectory(prefix="watersmeet-bench-", ignore_cleanup_errors=True) as checkpoint:
         writer = counted.writeStream.format("noop").option("checkpointLocation", checkpoint)
         commits = Path(checkpoint) / "commits"
         query = writer.trigger(availableNow=True).start()

@@ -1,6 +1,6 @@
 """Files that a worker opens itself: from the paths of a batch to rows as Spark would have given them.
 
-    (path, latest)  ->  c0, c1, ... [, believed]
+    (path, latest)  ->  c0, c1, ... [, believed] [, wanted]
 
 Names are found as Spark finds them, without regard to case. A column that a file lacks is null. A column of
 another type is taken only where each of its values is one of the wanted type too; Spark's own reader is
@@ -9,7 +9,7 @@ there for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from watersmeet.errors import UnreadableFile
+from watersmeet.kernel.evaluate import where_true
+from watersmeet.query.expression import Expression
 
 # Rows that are read at a time.
 _ROWS = 1 << 17
@@ -35,12 +37,17 @@ class FileColumns:
     """What is wanted of every file.
 
     Attributes:
-        columns: The names and types, in the order of the packed columns.
+        columns: The names and types, in the order of the packed columns; those come last of which only the
+            condition is in need.
         time: Which of them is the time, if not every time is believed; None believes all.
+        condition: What the rows of this stream have to fulfil; None wants all.
+        packed: How many columns are packed; None for all of them.
     """
 
     columns: tuple[tuple[str, pa.DataType], ...]
     time: int | None = None
+    condition: Expression | None = None
+    packed: int | None = None
 
     def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of all files that are listed, file by file."""
@@ -79,11 +86,19 @@ def _rows_of(path: str, wanted: FileColumns, until: int | None) -> Iterator[pa.R
 
 
 def _prepared(columns: list[pa.Array], wanted: FileColumns, until: int | None) -> pa.RecordBatch:
-    names = [f"c{number}" for number in range(len(columns))]
+    prepared = {f"c{number}": column for number, column in enumerate(columns[: wanted.packed])}
     if wanted.time is not None:
-        columns = [*columns, pc.less_equal(columns[wanted.time], pa.scalar(until, _INSTANT))]
-        names.append("believed")
-    return pa.record_batch(columns, names)
+        prepared["believed"] = pc.less_equal(columns[wanted.time], pa.scalar(until, _INSTANT))
+    if wanted.condition is not None:
+        named = {name: column for (name, _), column in zip(wanted.columns, columns, strict=True)}
+        prepared["wanted"] = judged(wanted.condition, named)
+    return pa.record_batch(prepared)
+
+
+def judged(condition: Expression, columns: Mapping[str, pa.Array]) -> pa.Array:
+    """For which rows of a stream a condition on it is true; its columns by their names."""
+    rows = len(next(iter(columns.values())))
+    return pa.array(where_true(condition, lambda field: columns[field.column], rows))
 
 
 def _without_columns(rows: int, wanted: FileColumns, until: int | None) -> Iterator[pa.RecordBatch]:

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watersmeet.kernel.simple_records import SimpleField, simple_columns
+from watersmeet.query.expression import Expression
+from watersmeet.spark.host.open_files import judged
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,16 @@ class RecordColumns:
         taken: For every packed column the field it is; None where Spark knows it.
         time: Which packed column is the time, if not every time is believed; None believes all.
         believed: The column that says so.
+        condition: What the rows of this stream have to fulfil; None wants all.
+        wanted: The column that says whether they do.
     """
 
     fields: tuple[SimpleField, ...]
     taken: tuple[int | None, ...]
     time: int | None = None
     believed: int | None = None
+    condition: Expression | None = None
+    wanted: int | None = None
 
     def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of all records: of a batch, those that Spark has decoded before the simple ones."""
@@ -54,4 +60,7 @@ class RecordColumns:
         if self.time is not None and self.believed is not None:
             latest = batch.column(self._known + 1).cast(columns[self.time].type)
             columns[self.believed] = pc.less_equal(columns[self.time], latest)
-        return pa.record_batch(columns, batch.schema.names[: self._known])
+        if self.condition is not None and self.wanted is not None:
+            named = {field.name: column for field, column in zip(self.fields, found, strict=True)}
+            columns[self.wanted] = judged(self.condition, named)
+        return pa.record_batch(columns, schema=pa.schema(list(batch.schema)[: self._known]))
