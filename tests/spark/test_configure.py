@@ -21,7 +21,7 @@ import watersmeet as wm
 from harness.programs import environment
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark import advice
-from watersmeet.spark.defaults import default_settings, names_a_collector, temporary_folder, without_collector
+from watersmeet.spark.defaults import default_settings, names_a_collector, socket_folder, without_collector
 from watersmeet.spark.master import ONE_HOST, cores_of, is_local, on_one_host
 from watersmeet.spark.settings import (
     DAEMON,
@@ -99,8 +99,8 @@ def test_sockets_need_a_short_name(configured: dict[str, Any]) -> None:
     options, _ = configured["long names"]
     assert SOCKETS not in options
     quoted = {DRIVER_JAVA: "-Da=b -Djava.io.tmpdir='/scratch/a b' -Dc=d"}
-    assert temporary_folder(quoted) == "/scratch/a b"
-    assert room_for_sockets(temporary_folder(quoted))
+    assert socket_folder(quoted) == "/scratch/a b"
+    assert room_for_sockets(socket_folder(quoted))
 
 
 def test_spark_connect_gets_what_its_sessions_can_set(configured: dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ def test_what_spark_is_told_before_a_program_says_anything(
     }
     monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:+UseG1GC")
     assert names_a_collector({})
-    assert without_collector(recommended_settings(2)[DRIVER_JAVA]).endswith("BackEdgeThreshold=400000")
+    assert without_collector(recommended_settings(2)[DRIVER_JAVA]).endswith("MetaspaceSize=256m")
 
 
 def test_cores_of_a_master() -> None:

@@ -45,6 +45,8 @@ from watersmeet.plan.plan import FOREVER_US
 from watersmeet.query.window_kind import OwnEnds, Slots
 
 _NO_WATERMARK = -(1 << 62)
+# Timers are at least so far apart.
+_LEAST_STEP_US = 1_000_000
 
 
 @dataclass(slots=True)
@@ -204,13 +206,16 @@ class MultiwayJoin(Bucket):
     def next_expiry(self) -> int | None:
         """A watermark at which all has gone that is stored now, unless it stays for ever.
 
-        Only room waits for it, and batches with rows make that anyway. So it is a whole number of windows:
-        it stays the same for many batches, and need not be told Spark in each.
+        Only room waits for it, and batches with rows make that anyway. So it is a whole number of the longest
+        windows that have rows: it stays the same for many batches, and need not be told Spark in each. In a
+        bucket that nothing comes to any more, rows stay up to twice as long.
         """
         kept = [window for window in self.windows if window.runs and window.length < FOREVER_US // 2]
-        longest = max((window.length + window.lingers for window in kept), default=0)
+        step = max((window.length + window.lingers for window in kept), default=0)
         ends = [stored.end + window.lingers for window in kept for stored in window.runs]
-        return -(-max(ends) // longest) * longest if ends else None
+        # Windows may have no length at all.
+        step = max(step, _LEAST_STEP_US)
+        return -(-max(ends) // step) * step if ends else None
 
     def save(self) -> dict[str, Any]:
         """What to keep beside the runs: paths that were found, who stores what, which runs were of use."""

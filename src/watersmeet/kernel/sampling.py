@@ -10,6 +10,9 @@ from watersmeet.kernel.window import StoredRun
 from watersmeet.plan import ProbePath
 from watersmeet.stats.key_sample import KeySample, RunSample, merged_sample
 
+# What is kept of a run under this name.
+_SAMPLE = "sample", ()
+
 
 class Look(Protocol):
     """A look at the keys, taken only if somebody wants to know."""
@@ -55,9 +58,6 @@ def sample_windows(visible: Sequence[Sequence[StoredRun]], scanned: frozenset[in
     """Sample the keys of the visible rows of every input."""
     parts = [[key_sample(stored.run) for stored in runs] for runs in visible]
     return merged_sample(parts, [part in scanned for part in range(len(visible))])
-
-
-_SAMPLE = "sample", ()
 
 
 def key_sample(run: Run) -> RunSample:

@@ -61,7 +61,7 @@ _FORMS = {
     # Fifteen digits are exact as a whole number and as a power of ten, so one division rounds as it should.
     Kind.NUMBER: r"(?:-?[1-9][0-9]{0,8}|0)(?:\.[0-9]{1,6})?",
     # Neither quotes nor what follows a backslash, nor what bytes that are no text are turned into. What the
-    # second part begins with the first cannot have taken, so that a failure is found in one pass.
+    # second part begins with the first cannot have taken, so going back never tries anything twice.
     Kind.TEXT: f'"{_PLAIN}*(?:[\u00a0-\ud7ff][ !#-\\[\\]-~\u00a0-\ud7ff]*)?"',
     Kind.FLAG: "true|false",
     Kind.INSTANT: rf'"(?:19|2[0-9])[0-9]{{2}}-{_DAY}[T ]{_TIME}(?:Z|\+00:00)"',

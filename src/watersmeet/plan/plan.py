@@ -17,8 +17,9 @@ from watersmeet.query.window_kind import OwnEnds
 if TYPE_CHECKING:
     from watersmeet.plan.sites.sliced import Sliced
 
-# A window is cut into this many time slices. State leaves in whole ones, so at most 1/12 of a window is
-# dead weight; more would mean more runs to look into for every arriving row.
+# A window is cut into this many time slices. State leaves in whole runs, which are as long as one slice, or
+# up to two and a half: what is dead is about 1/12 of a window; more slices would mean more runs to look into
+# for every arriving row.
 TIME_SLICES_PER_WINDOW = 12
 
 # Buckets are fixed for the life of a checkpoint, and so are partitions: Spark keeps those of the first start.

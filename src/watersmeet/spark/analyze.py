@@ -19,7 +19,7 @@ from watersmeet.plan.layout import value_ref
 from watersmeet.query import Stream
 from watersmeet.query.keys import Key, key_names, keys_of
 from watersmeet.spark.ask import asked_functions
-from watersmeet.spark.prepare import prepared_sources, source_columns
+from watersmeet.spark.prepare import latest_time, prepared_sources, source_columns
 from watersmeet.stats import ABSENT, Figure, Frequencies, Statistics, StreamStatistics
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ def _usable(plan: Plan, number: int, prepared: DataFrame) -> DataFrame:
     stream, time = plan.query.streams[number], F.col(_time(plan, number))
     usable = prepared.filter(time.isNotNull())
     if stream.max_future is not None:
-        latest = F.current_timestamp() + F.make_dt_interval(secs=F.lit(stream.max_future.total_seconds()))
-        usable = usable.filter(time <= latest)
+        usable = usable.filter(time <= latest_time(stream))
     for attribute, shared in enumerate(plan.query.attributes):
         if number in shared.streams:
             usable = usable.filter(_column(plan, attribute, number).isNotNull())

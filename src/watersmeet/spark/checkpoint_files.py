@@ -50,7 +50,9 @@ public class {_NAME} extends {_PARENT} {{
     }}
 
     public FSDataOutputStream createTempFile(Path path) throws java.io.IOException {{
-        return fs() instanceof LocalFileSystem ? quick.create(path, true) : super.createTempFile(path);
+        // Whoever has chosen another way to write to local disks keeps it.
+        boolean usual = fs() instanceof LocalFileSystem && fs().getConf().get("fs.file.impl") == null;
+        return usual ? quick.create(path, true) : super.createTempFile(path);
     }}
 
     public static class Disk extends RawLocalFileSystem {{
@@ -71,8 +73,8 @@ def quick_checkpoint_files(spark: SparkSession) -> None:
         return
     try:
         _make(spark._jvm)  # noqa: SLF001
-    except Py4JError:
-        # It costs speed, not results.
+    except (Py4JError, TypeError):
+        # It costs speed, not results. What py4j does not find is a package, which cannot be called.
         logger.debug("checkpoints are written with chmod", exc_info=True)
         return
     spark.conf.set(FILE_MANAGER, _CLASS)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from watersmeet.errors import InvalidSettings
 from watersmeet.spark.ahead import import_ahead
 from watersmeet.spark.class_archive import archive_options
-from watersmeet.spark.defaults import default_settings, names_a_collector, temporary_folder, without_collector
+from watersmeet.spark.defaults import default_settings, names_a_collector, socket_folder, without_collector
 from watersmeet.spark.master import cores_of, is_local
 from watersmeet.spark.settings import (
     DRIVER_JAVA,
@@ -63,7 +63,7 @@ def configure(builder: Builder, cores: int | None = None) -> Builder:
     if not local:
         # Chosen for checkpoints on a local disk, which several machines do not share.
         del settings[FILE_MANAGER]
-    if not local or not room_for_sockets(temporary_folder(given)):
+    if not local or not room_for_sockets(socket_folder(given)):
         # On a cluster the temporary folder may be one of the application, with a long name.
         del settings[SOCKETS]
     if _runs_already(given):

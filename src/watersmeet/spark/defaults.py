@@ -39,8 +39,10 @@ def names_a_collector(settings: dict[str, str]) -> bool:
     return any(_COLLECTOR.search(text) for text in told)
 
 
-def temporary_folder(settings: dict[str, str]) -> str:
-    """The temporary folder of the driver's Java."""
+def socket_folder(settings: dict[str, str]) -> str:
+    """Where the driver's Java makes sockets: in its temporary folder, unless it is told another."""
+    if folder := settings.get("spark.python.unix.domain.socket.dir"):
+        return folder
     told = [settings.get(f"spark.driver.{name}JavaOptions", "") for name in ("default", "extra")]
     told += [os.environ.get(name, "") for name in JAVA_VARIABLES]
     named = [found[2] for text in told for found in _TEMPORARY.finditer(text)]

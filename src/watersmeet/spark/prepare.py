@@ -90,7 +90,8 @@ def prepared_source(
     filters = [F.expr(condition.text) for condition in plan.query.filters if condition.stream == number]
     if filters and streaming and not plan.endless:
         wanted = F.coalesce(reduce(and_, filters), F.lit(False))
-        wanted = wanted if left is None else wanted | left
+        # Nothing is judged of rows without values: it could fail.
+        wanted = wanted if left is None else F.when(left, F.lit(True)).otherwise(wanted)
         time = f"c{refs.index(Ref(number, stream.time))}"
         told = wanted if stream.problem is None else wanted | column_named(stream.problem).isNotNull()
         columns = {

@@ -73,7 +73,7 @@ def recommended_settings(cores: int | None = None) -> dict[str, str]:
         # every file into one piece per core, and a file of one row group gives tasks with nothing to read.
         "spark.sql.files.minPartitionNum": str(max(1, cores // 2)),
         # The default starts a process to set the permissions of every metadata file on a local disk, some
-        # twenty per batch; this one fewer, and `spark.checkpoint_files` none.
+        # twenty per batch; this one fewer, and `spark.checkpoint_files` only for folders.
         FILE_MANAGER: FILE_BASED,
         # Spark would read back every value that is removed, to count what is left.
         "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",

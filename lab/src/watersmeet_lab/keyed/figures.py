@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 from watersmeet_lab.keyed.case import Batch, Case, Outcome
 
 
-def steady_rate(outcome: Outcome) -> float:
-    """Rows per second from the third batch to the last full one."""
+def steady_rate(outcome: Outcome, warm: int = 2) -> float:
+    """Rows per second after so many batches, to the last full one."""
     full = [batch for batch in outcome.batches if batch.rows == outcome.batches[0].rows]
-    chosen = full[2:] or full
+    chosen = full[warm:] or full
     return sum(batch.rows for batch in chosen) / sum(batch.seconds for batch in chosen)
 
 

@@ -60,18 +60,19 @@ class Output(Protocol):
 def in_few(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What a group returns, in frames of some size: small ones that follow each other are put together."""
     small: list[pa.RecordBatch] = []
+    size = 0
     for batch in batches:
-        if batch.nbytes < FRAME_BYTES:
-            small.append(batch)
-            if sum(one.nbytes for one in small) < FRAME_BYTES:
-                continue
-        if small:
-            yield pa.concat_batches(small)
-            small = []
-        if batch.nbytes >= FRAME_BYTES:
-            yield batch
+        if small and size + batch.nbytes > FRAME_BYTES:
+            yield _as_one(small)
+            small, size = [], 0
+        small.append(batch)
+        size += batch.nbytes
     if small:
-        yield pa.concat_batches(small)
+        yield _as_one(small)
+
+
+def _as_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def output_of(task: Task) -> Output:
