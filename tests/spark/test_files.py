@@ -117,16 +117,25 @@ def test_every_type_is_what_spark_reads(spark: SparkSession, tmp_path: Path) -> 
             [False, True],
             id="a filter that only Spark can judge",
         ),
-        pytest.param({"on": ["a.k + 1 = b.k"]}, [False, True], id="a key that is an expression"),
+        pytest.param({"on": ["a.k + 1 = b.k"]}, [True, True], id="a key that is an expression"),
+        pytest.param({"on": ["a.i = b.k"]}, [True, True], id="keys of two types"),
+        pytest.param({"on": ["a.i * 2 = b.d"]}, [True, True], id="an expression of another type"),
+        pytest.param({"on": ["a.ts + INTERVAL 1 SECOND = b.ts"]}, [True, True], id="a key that is a time"),
+        pytest.param(
+            {"on": ["12 / a.i = b.d + 1", "a.i <> 0"]}, [True, True], id="a filter keeps zeros from a key"
+        ),
+        pytest.param({"on": ["upper(a.t) = b.u"]}, [False, True], id="a key that only Spark can compute"),
     ],
 )
 def test_what_spark_has_to_do_is_left_to_it(
     spark: SparkSession, tmp_path: Path, settings: Mapping[str, Any], expected: list[bool]
 ) -> None:
     spark.sql(
-        "SELECT id AS k, timestamp_seconds(1777636800 + id) AS ts, concat('x', id) AS t FROM range(6)"
+        """SELECT id AS k, timestamp_seconds(1777636800 + id) AS ts, concat('x', id) AS t,
+        IF(id = 5, NULL, CAST(id AS INT)) AS i, CAST(id AS DOUBLE) AS d, concat('X', id) AS u FROM range(6)"""
     ).write.parquet(str(tmp_path / "files"))
-    opened, ours, theirs = rows(spark, tmp_path / "files", "k BIGINT, ts TIMESTAMP, t STRING", **settings)
+    schema = "k BIGINT, ts TIMESTAMP, t STRING, i INT, d DOUBLE, u STRING"
+    opened, ours, theirs = rows(spark, tmp_path / "files", schema, **settings)
     assert opened == expected
     assert ours == theirs
     assert ours

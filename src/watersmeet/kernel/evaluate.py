@@ -46,7 +46,7 @@ _TYPES = {
     "timestamp": pa.int64(),
     "interval": pa.int64(),
 }
-_COLUMN_TYPES = _TYPES | {"timestamp": pa.timestamp("us", tz="UTC"), "interval": pa.duration("us")}
+COLUMN_TYPES = _TYPES | {"timestamp": pa.timestamp("us", tz="UTC"), "interval": pa.duration("us")}
 
 
 def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any:
@@ -59,7 +59,7 @@ def evaluate(expression: Expression, column: Callable[[Field], pa.Array]) -> Any
     if isinstance(expression, Constant):
         return pa.scalar(expression.value, _TYPES[expression.type])
     if isinstance(expression, Field):
-        return column(expression).cast(_COLUMN_TYPES[expression.type]).cast(_TYPES[expression.type])
+        return column(expression).cast(COLUMN_TYPES[expression.type]).cast(_TYPES[expression.type])
     if isinstance(expression, FunctionCall):
         columns = [column(argument) for argument in expression.arguments]
         pairs = len(columns[0])
@@ -95,6 +95,19 @@ def where_true(expression: Expression, column: Callable[[Field], pa.Array], rows
         return is_true(evaluate(expression, column), rows)
     keep[keep] = is_true(evaluate(expression, _some(column, pa.array(keep))), int(keep.sum()))
     return keep
+
+
+def values_of(expression: Expression, column: Callable[[Field], pa.Array], rows: pa.Array | None) -> pa.Array:
+    """The values of an expression over columns, null for other rows than some: there it could fail.
+
+    Args:
+        expression: What to compute.
+        column: Gives the values of a column.
+        rows: A mask of the rows; None for all.
+    """
+    if rows is None:
+        return evaluate(expression, column)
+    return _spread(evaluate(expression, _some(column, rows)), rows)
 
 
 def _arguments(expression: Call, column: Callable[[Field], pa.Array]) -> list[Any]:

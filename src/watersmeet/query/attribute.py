@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from watersmeet.errors import InvalidQuery
+from watersmeet.query.expression import Expression, Field, wider
 from watersmeet.query.key_types import converted, keeps_apart
 from watersmeet.query.stream import Column, Stream
 
@@ -15,10 +16,17 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What a stream brings to an attribute: an expression, and the column it is, if it is just a column."""
+    """What a stream brings to an attribute.
+
+    Attributes:
+        text: It in SQL.
+        column: The column it is; None if it is more than that.
+        expression: What the kernel would compute where it is more; None if only Spark can.
+    """
 
     text: str
     column: str | None = None
+    expression: Expression | None = field(default=None, compare=False)
 
     @staticmethod
     def of_column(stream: Stream, column: str) -> Member:
@@ -69,7 +77,12 @@ class Side:
 
     def as_type(self, kind: str) -> Member:
         """What it brings, in a type."""
-        return self.member if self.type == kind else Member(converted(self.member.text, self.type, kind))
+        if self.type == kind:
+            return self.member
+        column = self.member.column
+        given = self.member.expression if column is None else Field(self.stream, column, self.type)
+        made = None if given is None else wider(given, kind)
+        return Member(converted(self.member.text, self.type, kind), expression=made)
 
 
 class Classes:

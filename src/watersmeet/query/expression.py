@@ -193,6 +193,20 @@ def alike(function: str, *arguments: Expression) -> tuple[Expression, ...]:
     raise NotCompiled(f"{function} of {' and '.join(sorted(kinds))}")
 
 
+def wider(number: Expression, kind: str) -> Expression | None:
+    """A number in a type that has room for it; None where the kernel does not convert it.
+
+    >>> wider(Field(0, "x", "int"), "bigint").type, wider(Field(0, "x", "int"), "decimal(10,0)")
+    ('bigint', None)
+    """
+    both = (number.type, kind)
+    if set(both) <= set(INTEGERS) and INTEGERS.index(number.type) < INTEGERS.index(kind):
+        return Call("integer", (number,), kind)
+    if kind == "double" and number.type in (*INTEGERS, "float"):
+        return Call("double", (number,), kind)
+    return None
+
+
 def _double(function: str, argument: Expression) -> Expression:
     if argument.type == "double":
         return argument

@@ -41,7 +41,7 @@ from watersmeet.query.function import Function
 from watersmeet.query.function_condition import function_condition, refuse_alike
 from watersmeet.query.key_types import widest_number
 from watersmeet.query.kind import ANTI, FULL, INNER, SEMI, owner_of, preserved
-from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread
+from watersmeet.query.spelling import Reading, division, reading_of, refuse_misread, spelled
 from watersmeet.query.stream import Column, Stream
 from watersmeet.query.syntax import (
     Conjunct,
@@ -351,6 +351,7 @@ def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side
         return None
     pair: list[Side] = []
     columns: list[Column] = []
+    compiled = _sure_expressions(found, conjunct)
     for text in texts:
         tree = read_tree(text)
         if tree is None:
@@ -362,7 +363,8 @@ def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side
         if is_column(tree):
             member, column = Member.of_column(streams[stream], name), streams[stream].column(name)
         else:
-            member, column = Member(text), types.of_key(streams[stream], text)
+            expression = _key_expression(tree, streams, text, types) if compiled else None
+            member, column = Member(text, expression=expression), types.of_key(streams[stream], text)
         pair.append(Side(stream, member, column.type))
         columns.append(column)
     left, right = pair
@@ -374,3 +376,25 @@ def _equality(found: Predicates, conjunct: Conjunct, types: Types) -> tuple[Side
     if kind is None:
         raise different_types(pair)
     return left, right, kind
+
+
+def _sure_expressions(found: Predicates, conjunct: Conjunct) -> bool:
+    """Whether the kernel may compute the sides of an equality: Spark is asked whether it was read rightly.
+
+    It is asked under another text, since the equality remains a key if the answer is no.
+    """
+    written = f"({conjunct.text})"
+    if written in found.misread:
+        return False
+    with suppress(NotCompiled):
+        found.readings.append(Reading(written, spelled(conjunct.tree, found.streams, conjunct.text)))
+        return True
+    return False
+
+
+def _key_expression(
+    tree: exp.Expression, streams: Sequence[Stream], text: str, types: Types
+) -> Expression | None:
+    with suppress(NotCompiled):
+        return compile_tree(tree, streams, text, ansi=types.ansi, fixed_zone=types.fixed_zone)
+    return None

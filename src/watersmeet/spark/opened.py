@@ -5,16 +5,19 @@ Everything else, and whatever a query needs Spark for, comes as Spark reads it. 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
 
+from watersmeet.kernel.evaluate import COLUMN_TYPES
 from watersmeet.plan.layout import Ref
 from watersmeet.plan.plan import operators
 from watersmeet.query.expression import Expression, call, fields
 from watersmeet.spark.files import LATEST, listed, source_of
+from watersmeet.spark.host.computed import Computed
 from watersmeet.spark.host.open_files import FileColumns
 from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.kafka_records import SIMPLE, RecordSource, records_of
@@ -50,30 +53,60 @@ def opened_by_workers(plan: Plan, number: int, *, set_aside: bool) -> Opened | N
     left_to_spark = (
         set_aside
         or (filters and (None in filters or plan.endless))
-        or any(ref.attribute is not None for ref in refs)
         # Its times are read a second time.
         or any(number in plan.counted_whole(operator) for operator in operators(plan.root))
     )
-    if left_to_spark:
+    packed = None if left_to_spark else _packed(plan, refs)
+    if packed is None:
         return None
     time = refs.index(Ref(number, stream.time)) if guarded(plan, stream) else None
     condition = reduce(partial(call, "and"), filters) if filters else None
     if source_of(stream.source) is not None:
-        return _files(stream, refs, time, condition)
+        return _files(stream, packed, time, condition)
     records = records_of(stream.source)
-    return None if records is None else _records(plan, number, records, refs, time, condition)
+    return None if records is None else _records(plan, number, records, packed, time, condition)
 
 
-def _files(stream: Stream, refs: tuple[Ref, ...], time: int | None, condition: Expression | None) -> Opened:
-    packed = [ref.column for ref in refs]
-    judged = [] if condition is None else [field.column for field in fields(condition)]
+# What is packed: a column by its name, or a value to compute.
+_Packed = str | Computed
+
+
+def _packed(plan: Plan, refs: tuple[Ref, ...]) -> list[_Packed] | None:
+    """What is packed of a stream; None if only Spark can compute some of it."""
+    packed: list[_Packed] = []
+    for ref in refs:
+        if ref.attribute is None:
+            packed.append(ref.column)
+            continue
+        attribute = plan.query.attributes[ref.attribute]
+        member = attribute.members[ref.stream]
+        assert member is not None
+        expression, kind = member.expression, COLUMN_TYPES.get(attribute.type)
+        if expression is None or expression.type != attribute.type or kind is None:
+            return None
+        packed.append(Computed(expression, kind))
+    return packed
+
+
+def _columns_in(packed: Sequence[_Packed], condition: Expression | None) -> list[str]:
+    """The columns that are needed."""
+    expressions = [one.expression for one in packed if isinstance(one, Computed)]
+    expressions += [] if condition is None else [condition]
+    plain = [one for one in packed if isinstance(one, str)]
+    return list(dict.fromkeys([*plain, *(field.column for one in expressions for field in fields(one))]))
+
+
+def _files(
+    stream: Stream, packed: Sequence[_Packed], time: int | None, condition: Expression | None
+) -> Opened:
     types = {field.name: field.dataType for field in stream.source.schema.fields}
-    columns = tuple(
-        (name, to_arrow_type(types[name], timezone="UTC")) for name in dict.fromkeys([*packed, *judged])
-    )
+    names = _columns_in(packed, condition)
     latest = None if time is None else latest_micros(stream)
     return listed(stream.source.sparkSession, stream.source, latest), FileColumns(
-        columns, time, condition, len(packed)
+        tuple((name, to_arrow_type(types[name], timezone="UTC")) for name in names),
+        tuple(names.index(one) if isinstance(one, str) else one for one in packed),
+        None if time is None else names.index(stream.time),
+        condition,
     )
 
 
@@ -81,14 +114,14 @@ def _records(
     plan: Plan,
     number: int,
     records: RecordSource,
-    refs: tuple[Ref, ...],
+    packed: Sequence[_Packed],
     time: int | None,
     condition: Expression | None,
 ) -> Opened | None:
     places = {field.name: place for place, field in enumerate(records.fields)}
-    taken = [places.get(ref.column) for ref in refs]
-    judged = set() if condition is None else {field.column for field in fields(condition)}
-    if all(place is None for place in taken) or not judged <= places.keys():
+    computed = [one for one in packed if isinstance(one, Computed)]
+    taken = [places.get(one) if isinstance(one, str) else one for one in packed]
+    if all(one is None for one in taken) or not places.keys() >= {*_columns_in(computed, condition)}:
         return None
     stream = plan.query.streams[number]
     beside = [F.col(SIMPLE)]

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from watersmeet.errors import UnreadableFile
 from watersmeet.kernel.evaluate import where_true
 from watersmeet.query.expression import Expression
+from watersmeet.spark.host.computed import Computed
 
 # Rows that are read at a time.
 _ROWS = 1 << 17
@@ -37,17 +38,16 @@ class FileColumns:
     """What is wanted of every file.
 
     Attributes:
-        columns: The names and types, in the order of the packed columns; those come last of which only the
-            condition is in need.
-        time: Which of them is the time, if not every time is believed; None believes all.
+        columns: The names and types of those that are read.
+        packed: What is packed: the places of columns, or what is computed from them.
+        time: Which column is the time, if not every time is believed; None believes all.
         condition: What the rows of this stream have to fulfil; None wants all.
-        packed: How many columns are packed; None for all of them.
     """
 
     columns: tuple[tuple[str, pa.DataType], ...]
+    packed: tuple[int | Computed, ...]
     time: int | None = None
     condition: Expression | None = None
-    packed: int | None = None
 
     def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of all files that are listed, file by file."""
@@ -86,12 +86,16 @@ def _rows_of(path: str, wanted: FileColumns, until: int | None) -> Iterator[pa.R
 
 
 def _prepared(columns: list[pa.Array], wanted: FileColumns, until: int | None) -> pa.RecordBatch:
-    prepared = {f"c{number}": column for number, column in enumerate(columns[: wanted.packed])}
+    named = {name: column for (name, _), column in zip(wanted.columns, columns, strict=True)}
+    passes = None if wanted.condition is None else judged(wanted.condition, named)
+    prepared = {
+        f"c{number}": columns[one] if isinstance(one, int) else one.values(named, passes)
+        for number, one in enumerate(wanted.packed)
+    }
     if wanted.time is not None:
         prepared["believed"] = pc.less_equal(columns[wanted.time], pa.scalar(until, _INSTANT))
-    if wanted.condition is not None:
-        named = {name: column for (name, _), column in zip(wanted.columns, columns, strict=True)}
-        prepared["wanted"] = judged(wanted.condition, named)
+    if passes is not None:
+        prepared["wanted"] = passes
     return pa.record_batch(prepared)
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from watersmeet.kernel.simple_records import SimpleField, simple_columns
 from watersmeet.query.expression import Expression
+from watersmeet.spark.host.computed import Computed
 from watersmeet.spark.host.open_files import judged
 
 
@@ -22,7 +23,7 @@ class RecordColumns:
 
     Attributes:
         fields: What simple records have.
-        taken: For every packed column the field it is; None where Spark knows it.
+        taken: For every packed column the field it is, or what is computed; None where Spark knows it.
         time: Which packed column is the time, if not every time is believed; None believes all.
         believed: The column that says so.
         condition: What the rows of this stream have to fulfil; None wants all.
@@ -30,7 +31,7 @@ class RecordColumns:
     """
 
     fields: tuple[SimpleField, ...]
-    taken: tuple[int | None, ...]
+    taken: tuple[int | Computed | None, ...]
     time: int | None = None
     believed: int | None = None
     condition: Expression | None = None
@@ -53,14 +54,19 @@ class RecordColumns:
 
     def _decoded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         found = simple_columns(batch.column(self._known), self.fields)
-        columns = [
-            batch.column(place) if field is None else found[field].cast(batch.column(place).type)
-            for place, field in enumerate(self.taken)
-        ]
+        named = {field.name: column for field, column in zip(self.fields, found, strict=True)}
+        passes = None if self.condition is None else judged(self.condition, named)
+
+        def taken(place: int, one: int | Computed | None) -> pa.Array:
+            if one is None:
+                return batch.column(place)
+            values = found[one] if isinstance(one, int) else one.values(named, passes)
+            return values.cast(batch.column(place).type)
+
+        columns = [taken(place, one) for place, one in enumerate(self.taken)]
         if self.time is not None and self.believed is not None:
             latest = batch.column(self._known + 1).cast(columns[self.time].type)
             columns[self.believed] = pc.less_equal(columns[self.time], latest)
-        if self.condition is not None and self.wanted is not None:
-            named = {field.name: column for field, column in zip(self.fields, found, strict=True)}
-            columns[self.wanted] = judged(self.condition, named)
+        if self.wanted is not None:
+            columns[self.wanted] = passes
         return pa.record_batch(columns, schema=pa.schema(list(batch.schema)[: self._known]))
