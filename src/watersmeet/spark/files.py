@@ -5,9 +5,9 @@ content nobody selects. So of every batch Java sees a path per file, and packing
 (`host.open_files`).
 
 What `files` returns is an ordinary DataFrame of Spark, with a note of where it came from. A join that needs
-no more of it than columns, and conditions and keys that the kernel can compute, takes the short way. Where anything else
-was done to it the note is gone, and where a query needs an expression or a condition of Spark's, it is read
-as any other DataFrame, with the same results.
+no more of it than columns, and conditions and keys that the kernel can compute, takes the short way. Where
+anything else was done to it the note is gone, and where a query needs a key or a condition of Spark's, it is
+read as any other DataFrame, with the same results.
 """
 
 from __future__ import annotations
