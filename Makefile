@@ -31,7 +31,7 @@ BASE ?=
 WITH_JAVA = JAVA_HOME="$$($(BIN)/python -I src/watersmeet/java.py --quiet)" && export JAVA_HOME &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test soak kafka test-kafka test-spark test-s3 lint format types check bench-keyed bench-shapes bench-latency bench-peers bench-outer bench-adaptive bench-skew bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
+.PHONY: help setup java demo test soak kafka test-kafka test-ways test-spark test-s3 lint format types check bench-keyed bench-shapes bench-latency bench-peers bench-outer bench-adaptive bench-skew bench-planning bench-sites bench-generic bench-progressive bench-sessions bench-compare report real clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,9 @@ test-s3: setup ## Run a join with its checkpoint on an S3 server on loopback; fe
 # Left out is what starts no Spark: kernels that are compared with oracles.
 WITHOUT_SPARK := $(addprefix --ignore=tests/spark/test_,kinds.py result_ids.py slices.py trees.py)
 
+test-ways: setup ## Run the tests that need Spark with rows and state going through Java, as on a cluster
+	@$(WITH_JAVA) WATERSMEET_TEST_WAYS=long $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark $(WITHOUT_SPARK) $(ARGS)
+
 ifneq ($(SPARK),)
 test-spark: setup ## Run the tests that need Spark with another version: make test-spark SPARK=4.2
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m "not soak and not kafka" tests/spark $(WITHOUT_SPARK) $(ARGS)
@@ -110,7 +113,7 @@ format: $(INSTALLED) ## Format the code and apply the safe lint fixes
 types: $(INSTALLED) ## Check the types
 	$(BIN)/mypy
 
-check: lint types test soak test-kafka ## What the continuous integration checks, less test-spark SPARK=4.2
+check: lint types test test-ways soak test-kafka ## What the continuous integration checks, less test-spark SPARK=4.2
 
 bench-keyed: setup ## Run the keyed benchmark
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.keyed $(ARGS)

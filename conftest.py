@@ -61,13 +61,25 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
 @pytest.fixture
 def long_ways(spark: "SparkSession") -> Iterator[None]:
     """Rows and state go through Java, as on a cluster."""
+    yield from _one_host(spark, "false")
+
+
+@pytest.fixture
+def short_ways(spark: "SparkSession") -> Iterator[None]:
+    """Rows and state lie in files, also in make test-ways."""
+    yield from _one_host(spark, "true")
+
+
+def _one_host(spark: "SparkSession", value: str) -> Iterator[None]:
     from watersmeet.spark.master import ONE_HOST
 
     before = spark.conf.get(ONE_HOST, None)
-    spark.conf.set(ONE_HOST, "false")
+    spark.conf.set(ONE_HOST, value)
     yield
     if before is None:
         spark.conf.unset(ONE_HOST)
+    else:
+        spark.conf.set(ONE_HOST, before)
 
 
 @pytest.fixture

@@ -14,12 +14,17 @@ from pyspark.sql.streaming import StreamingQuery
 import watersmeet as wm
 from oracles.reference import Result, Row
 from watersmeet.spark.master import ONE_HOST
-from watersmeet.spark.settings import recommended_settings
+from watersmeet.spark.settings import FILE_MANAGER, SOCKETS, recommended_settings
+
+_SPARKS_FILE_MANAGER = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
+)
 
 _names = count()
 
 # Workers open files and hand rows over by themselves, as by default on one machine. WATERSMEET_TEST_WAYS=long
-# has all rows and all state go through Java instead, as on a cluster.
+# has all rows and all state go through Java instead, over TCP, and Spark write checkpoints in its own way, as
+# on a cluster: make test-ways.
 SHORT_WAYS = os.environ.get("WATERSMEET_TEST_WAYS") != "long"
 
 
@@ -36,7 +41,7 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         # Spark ships this type switched off; who switches it on may join on it.
         "spark.sql.timeType.enabled": "true",
-        **({} if SHORT_WAYS else {ONE_HOST: "false"}),
+        **({} if SHORT_WAYS else {ONE_HOST: "false", SOCKETS: "false", FILE_MANAGER: _SPARKS_FILE_MANAGER}),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # On a busy machine a batch may be long.

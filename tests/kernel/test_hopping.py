@@ -84,7 +84,7 @@ def test_a_time_line_by_hand() -> None:
     assert kernel.batch([[], [b]]) == [(1, 2, 0, 10, 5)]
     assert kernel.batch([[], [c]]) == []
     assert kernel.batch([[c], []]) == [(3, 2, 5, 15, 10), (3, 3, 5, 15, 10), (3, 3, 10, 20, 10)]
-    assert kernel.join.windows[0].next_expiry() == 4, "the last instant of [-5, 5)"
+    assert kernel.join.next_expiry() == 4, "the last instant of [-5, 5)"
 
 
 def test_rows_stand_in_their_slots_alive_to_their_ends() -> None:

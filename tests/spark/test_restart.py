@@ -153,6 +153,7 @@ def test_a_local_folder_that_cannot_be_written_costs_no_results(spark: SparkSess
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
+@pytest.mark.usefixtures("short_ways")
 def test_files_beside_the_checkpoint_are_needed_and_not_trusted(spark: SparkSession, tmp_path: Path) -> None:
     """They are the state: whatever happens to one is noticed before a wrong row comes out."""
     scenario = Scenario(tmp_path, WINDOWS, LATENESS)
@@ -171,6 +172,7 @@ def test_files_beside_the_checkpoint_are_needed_and_not_trusted(spark: SparkSess
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
+@pytest.mark.usefixtures("short_ways")
 def test_rows_can_be_taken_back_into_the_state(spark: SparkSession, tmp_path: Path) -> None:
     """For a checkpoint that is to go elsewhere: no file is needed once all windows have passed."""
     scenario = Scenario(tmp_path, WINDOWS, LATENESS)
@@ -191,6 +193,7 @@ def test_rows_can_be_taken_back_into_the_state(spark: SparkSession, tmp_path: Pa
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
+@pytest.mark.usefixtures("short_ways")
 def test_a_place_where_nobody_knows_the_checkpoint_says_what_to_do(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +212,7 @@ def test_a_place_where_nobody_knows_the_checkpoint_says_what_to_do(
     assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
 
 
+@pytest.mark.usefixtures("short_ways")
 def test_files_stay_as_long_as_spark_keeps_states_that_name_them(spark: SparkSession, tmp_path: Path) -> None:
     """And no longer; nor does what a worker had half written that was killed."""
     spark.conf.set("spark.sql.streaming.minBatchesToRetain", "2")
@@ -232,6 +236,7 @@ def test_files_stay_as_long_as_spark_keeps_states_that_name_them(spark: SparkSes
     assert [draft.exists() for draft in drafts] == [True, False]
 
 
+@pytest.mark.usefixtures("short_ways")
 @pytest.mark.parametrize("name", ["c%20d", "c#1", "c d ü"])
 def test_files_lie_beside_the_checkpoint_whatever_its_name(
     spark: SparkSession, tmp_path: Path, name: str

@@ -41,12 +41,9 @@ from watersmeet.kernel.spreading import KeySpreader
 from watersmeet.kernel.window import StoredRun, StoredWindow
 from watersmeet.plan import Operator, Plan, ProbePath, Source
 from watersmeet.plan.layout import OperatorLayout
-from watersmeet.plan.plan import FOREVER_US
 from watersmeet.query.window_kind import OwnEnds, Slots
 
 _NO_WATERMARK = -(1 << 62)
-# Timers are at least so far apart.
-_LEAST_STEP_US = 1_000_000
 
 
 @dataclass(slots=True)
@@ -204,18 +201,9 @@ class MultiwayJoin(Bucket):
             self.spreader.step(self.watermark, self.windows, self.figures)
 
     def next_expiry(self) -> int | None:
-        """A watermark at which all has gone that is stored now, unless it stays for ever.
-
-        Only room waits for it, and batches with rows make that anyway. So it is a whole number of the longest
-        windows that have rows: it stays the same for many batches, and need not be told Spark in each. In a
-        bucket that nothing comes to any more, rows stay up to twice as long.
-        """
-        kept = [window for window in self.windows if window.runs and window.length < FOREVER_US // 2]
-        step = max((window.length + window.lingers for window in kept), default=0)
-        ends = [stored.end + window.lingers for window in kept for stored in window.runs]
-        # Windows may have no length at all.
-        step = max(step, _LEAST_STEP_US)
-        return -(-max(ends) // step) * step if ends else None
+        """The watermark at which `on_watermark` has something to drop."""
+        times = [time for window in self.windows if (time := window.next_expiry()) is not None]
+        return min(times, default=None)
 
     def save(self) -> dict[str, Any]:
         """What to keep beside the runs: paths that were found, who stores what, which runs were of use."""
