@@ -1,7 +1,7 @@
 """Whoever can write a checkpoint or a mailbox can spoil it, and do no more.
 
 Would catch: planted bytes that run code in a worker, state that names files elsewhere, an error that does
-not say what is wrong. Spark's map state is a dictionary here.
+not say what is wrong, indexes that are made anew in every batch. Spark's map state is a dictionary here.
 """
 
 import pickle
@@ -10,18 +10,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from watersmeet.errors import CheckpointMismatch, DamagedMessage, DamagedRun, WatersmeetError
 from watersmeet.kernel.bucket import Bucket
 from watersmeet.kernel.encoding import decode, encode
+from watersmeet.kernel.keys import encode_keys
+from watersmeet.kernel.run import Rows, build_run
 from watersmeet.kernel.shares import Piece, Shares
 from watersmeet.kernel.sites.packet import from_bytes as packets_of
 from watersmeet.kernel.time_slices import TimeSlice
+from watersmeet.kernel.value_index import value_index
 from watersmeet.optimize.adapt import Remembered
 from watersmeet.spark.host.local_runs import LocalRuns
 from watersmeet.spark.host.mail_books import LinkTotals, MailBooks
-from watersmeet.spark.host.state import MANIFEST, BucketState, Manifest, RunEntry
+from watersmeet.spark.host.state import MANIFEST, BucketState, Manifest, RunEntry, with_columns
 from watersmeet.spark.mail.folder import FolderMailbox
 
 
@@ -173,3 +178,20 @@ def test_state_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointMismatch) as caught:
         BucketState(values, LocalRuns(tmp_path), "{}")
     assert caught.value.detail == "it holds MailBooks, not Manifest."
+
+
+def test_a_run_that_lacks_columns_keeps_its_indexes_from_batch_to_batch() -> None:
+    """Columns were added between two starts: otherwise every batch sorts all older rows once more."""
+    stored = pa.record_batch([pa.array(np.arange(20) % 3)], ["y"])
+    run = build_run(Rows(encode_keys([pa.array(np.zeros(20, np.int64))]), np.arange(20), stored))
+    more = pa.schema([("added", pa.string()), *stored.schema])
+    first = with_columns(run, more)
+    assert first.columns.column(0).null_count == 20
+    assert first.columns.column(1).equals(run.columns.column(0))
+    index = value_index(first, (1,))
+    assert index is not None
+    assert value_index(with_columns(run, more), (1,)) is index
+    # The next start adds one more.
+    again = with_columns(run, pa.schema([("newer", pa.int64()), *more]))
+    assert again.columns.schema.names == ["newer", "added", "y"]
+    assert value_index(again, (2,)) is not index

@@ -43,6 +43,8 @@ from watersmeet.spark.host.task import Task
 KEY_SCHEMA = StructType([StructField("id", StringType())])
 VALUE_SCHEMA = StructType([StructField("blob", BinaryType())])
 MANIFEST = ("manifest",)
+# Under this name a run has itself with the columns that were added since it was written.
+_WITH_COLUMNS = "with columns", ()
 
 # Its layer knows nothing of how state is written.
 stored_as("paths")(Remembered)
@@ -341,7 +343,13 @@ class BucketState:
 
 
 def with_columns(run: Run, schema: pa.Schema) -> Run:
-    """A run written before columns were added; the new ones are null."""
-    known = dict(zip(run.columns.schema.names, run.columns.columns, strict=True))
-    columns = [known.get(field.name, pa.nulls(run.rows, field.type)) for field in schema]
-    return replace_columns(run, pa.record_batch(columns, schema=schema))
+    """A run written before columns were added; the new ones are null.
+
+    It is made once and kept with the run, since indexes of a run go with it: every batch looks into it again.
+    """
+    known: Run | None = run.derived.get(_WITH_COLUMNS)
+    if known is None or not known.columns.schema.equals(schema):
+        found = dict(zip(run.columns.schema.names, run.columns.columns, strict=True))
+        columns = [found.get(field.name, pa.nulls(run.rows, field.type)) for field in schema]
+        known = run.derived[_WITH_COLUMNS] = replace_columns(run, pa.record_batch(columns, schema=schema))
+    return known
