@@ -101,6 +101,25 @@ def test_every_type_is_what_spark_reads(spark: SparkSession, tmp_path: Path) -> 
     assert len(ours) > 10
 
 
+def test_types_that_spark_does_not_know_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Bytes of one length, texts of JSON, and a column in which pandas has found no value."""
+    (tmp_path / "files").mkdir()
+    table = pa.table(
+        {
+            "k": pa.array([1, 2], pa.int32()),
+            "ts": pa.array([START] * 2, pa.timestamp("us", tz="UTC")),
+            "n": pa.nulls(2),
+            "raw": pa.array([b"ab", None], pa.binary(2)),
+            "t": pa.ExtensionArray.from_storage(pa.json_(), pa.array(['{"a": 1}', None])),
+        }
+    )
+    pq.write_table(table, tmp_path / "files" / "one.parquet")
+    opened, ours, theirs = rows(spark, tmp_path / "files", SCHEMA)
+    assert opened == [True, True]
+    assert ours == theirs
+    assert [row.a.t for row in ours] == ['{"a": 1}', None]
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -206,6 +225,16 @@ def test_whatever_is_done_to_it_before_is_sparks(spark: SparkSession, tmp_path: 
         assert source_of(wm.files(spark, str(tmp_path / "files"), schema=schema)) is None
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
+    for name, value in (
+        ("int96TimestampConversion", "true"),
+        ("int96RebaseModeInRead", "LEGACY"),
+        ("datetimeRebaseModeInRead", "EXCEPTION"),
+    ):
+        spark.conf.set(f"spark.sql.parquet.{name}", value)
+        try:
+            assert source_of(wm.files(spark, str(tmp_path / "files"), schema=schema)) is None
+        finally:
+            spark.conf.unset(f"spark.sql.parquet.{name}")
     merged = wm.files(spark, str(tmp_path / "files"), schema=schema, options={"mergeSchema": True})
     assert source_of(merged) is None
 
@@ -245,6 +274,23 @@ def test_other_types_are_named(spark: SparkSession, tmp_path: Path, column: pa.A
     )
     df = wm.files(spark, str(tmp_path / "files"), schema="k INT, ts TIMESTAMP")
     with pytest.raises(Exception, match=said):
+        to_memory(joined(df, df).to_dataframe())
+
+
+@pytest.mark.parametrize(("version", "int96"), [("2.4.8", False), ("3.0.3", True)])
+def test_files_of_an_early_spark_are_not_guessed_at(
+    spark: SparkSession, tmp_path: Path, version: str, int96: bool
+) -> None:
+    """Their old dates follow another calendar, and nothing in the file says so but the version."""
+    (tmp_path / "files").mkdir()
+    old = START.replace(year=1500)
+    table = pa.table({"k": pa.array([1], pa.int32()), "ts": pa.array([old], pa.timestamp("us", tz="UTC"))})
+    table = table.replace_schema_metadata({"org.apache.spark.version": version})
+    path = tmp_path / "files" / "one.parquet"
+    pq.write_table(table, path, use_deprecated_int96_timestamps=int96)
+    assert spark.read.schema("ts TIMESTAMP").parquet(str(path)).first() != (old.replace(tzinfo=None),)
+    df = wm.files(spark, str(tmp_path / "files"), schema="k INT, ts TIMESTAMP")
+    with pytest.raises(Exception, match="has dates of an older calendar"):
         to_memory(joined(df, df).to_dataframe())
 
 

@@ -237,6 +237,43 @@ def test_files_stay_as_long_as_spark_keeps_states_that_name_them(spark: SparkSes
 
 
 @pytest.mark.usefixtures("short_ways")
+def test_first_batches_that_fail_leave_no_files_to_pile_up(spark: SparkSession, tmp_path: Path) -> None:
+    """As of a program that is started again and again."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    scenario.feed()
+
+    def fail(batch: DataFrame, _: int) -> None:
+        batch.collect()
+        raise RuntimeError("no room")
+
+    found = []
+    for _ in range(2):
+        writer = scenario.query(spark, buckets=2).to_dataframe().writeStream.foreachBatch(fail)
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        with pytest.raises(StreamingQueryException, match="no room"):
+            writer.trigger(availableNow=True).start().awaitTermination()
+        found.append(files_beside(tmp_path / "checkpoint"))
+    assert len(found[0]) == 2
+    assert sorted(found[1]) == sorted(found[0])
+    to_sink(scenario.query(spark, buckets=2).to_dataframe(), tmp_path)
+    assert sorted(files_beside(tmp_path / "checkpoint")) == sorted(found[0])
+    assert_same_rows(result_values(sink_rows(spark, tmp_path)), scenario.expected())
+
+
+@pytest.mark.usefixtures("short_ways")
+def test_two_joins_of_one_kind_do_not_share_files(spark: SparkSession, tmp_path: Path) -> None:
+    """Neither one that is used twice, nor one that is written twice."""
+    scenario = Scenario(tmp_path, WINDOWS, LATENESS)
+    for _ in range(2):
+        scenario.feed(2)
+        once, again = (scenario.query(spark, buckets=1).to_dataframe() for _ in range(2))
+        to_sink(once.union(once).union(again), tmp_path)
+    assert len(list((tmp_path / "checkpoint" / "watersmeet").iterdir())) == 3
+    found = result_values(sink_rows(spark, tmp_path))
+    assert_same_rows(found, [row for row in scenario.expected() for _ in range(3)])
+
+
+@pytest.mark.usefixtures("short_ways")
 @pytest.mark.parametrize("name", ["c%20d", "c#1", "c d ü"])
 def test_files_lie_beside_the_checkpoint_whatever_its_name(
     spark: SparkSession, tmp_path: Path, name: str

@@ -49,6 +49,14 @@ _SPECIAL_SETTINGS = (
     "spark.sql.files.ignoreCorruptFiles",
     "spark.sql.files.ignoreMissingFiles",
     "spark.sql.caseSensitive",
+    "spark.sql.parquet.int96TimestampConversion",
+    "spark.sql.parquet.fieldId.read.enabled",
+)
+# Settings that say which calendar old dates follow, where they are not the usual one.
+_CALENDARS = tuple(
+    f"spark.sql.{legacy}parquet.{kind}RebaseModeInRead"
+    for legacy in ("", "legacy.")
+    for kind in ("datetime", "int96")
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 # Patterns, and folders whose names have values of columns.
@@ -162,7 +170,8 @@ def _on_this_disk(path: str) -> bool:
 
 def _uses_special_settings(spark: SparkSession) -> bool:
     on = [name for name in _SPECIAL_SETTINGS if str(spark.conf.get(name, "false")).lower() == "true"]
-    return bool(on) or not _default_file_system(spark).startswith("file:")
+    calendars = {str(spark.conf.get(name, "CORRECTED")).upper() for name in _CALENDARS}
+    return bool(on) or calendars != {"CORRECTED"} or not _default_file_system(spark).startswith("file:")
 
 
 def _default_file_system(spark: SparkSession) -> str:

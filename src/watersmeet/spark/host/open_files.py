@@ -26,6 +26,10 @@ from watersmeet.spark.host.computed import Computed
 _ROWS = 1 << 17
 # Spark's names for files whose dates follow another calendar.
 _OLD_CALENDARS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+# Which version of Spark wrote a file. Before the first of these dates followed that calendar without a word,
+# before the second timestamps of the old kind.
+_WRITTEN_BY = b"org.apache.spark.version"
+_NEW_DATES, _NEW_INT96 = b"3.0.0", b"3.1.0"
 _INSTANT = pa.timestamp("us", tz="UTC")
 _HINT = (
     "read this folder with spark.readStream instead of wm.files, in a job file with "
@@ -129,6 +133,9 @@ def _found(path: str, file: pq.ParquetFile, wanted: FileColumns) -> list[str | N
 
 
 def _converted(path: str, name: str, column: pa.Array, kind: pa.DataType, *, instant: bool) -> Any:
+    if isinstance(column.type, pa.BaseExtensionType):
+        # A kind of text or bytes that Arrow has a name for, such as JSON.
+        column = column.storage
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     have = column.type
@@ -152,6 +159,9 @@ def _converted(path: str, name: str, column: pa.Array, kind: pa.DataType, *, ins
 def _widens(have: pa.DataType, kind: pa.DataType) -> bool:
     """Whether every value of a type is one of the other too."""
     types = pa.types
+    if types.is_null(have):
+        # What pandas writes of a column without a single value.
+        return True
     if types.is_integer(have) and types.is_signed_integer(kind):
         return bool(have.bit_width < kind.bit_width)
     if types.is_timestamp(have) and kind == _INSTANT:
@@ -165,6 +175,7 @@ def _widens(have: pa.DataType, kind: pa.DataType) -> bool:
         or (types.is_integer(have) and have.bit_width <= 32 and types.is_float64(kind))
         or ((types.is_large_string(have) or types.is_string_view(have)) and types.is_string(kind))
         or ((types.is_large_binary(have) or types.is_binary_view(have)) and types.is_binary(kind))
+        or (types.is_fixed_size_binary(have) and types.is_binary(kind))
     )
 
 
@@ -182,7 +193,10 @@ def _physical_type(file: pq.ParquetFile, name: str) -> str:
 
 
 def _refuse_old_calendar(path: str, file: pq.ParquetFile) -> None:
-    if any(name in (file.metadata.metadata or {}) for name in _OLD_CALENDARS):
+    said = file.metadata.metadata or {}
+    columns = (file.schema.column(number) for number in range(len(file.schema)))
+    since = _NEW_INT96 if any(one.physical_type == "INT96" for one in columns) else _NEW_DATES
+    if any(name in said for name in _OLD_CALENDARS) or said.get(_WRITTEN_BY, since) < since:
         raise UnreadableFile(
             f"the file {path} has dates of an older calendar", "an early version of Spark wrote it.", _HINT
         )

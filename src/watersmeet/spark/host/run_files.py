@@ -237,6 +237,10 @@ def run_files(task: Task, folder: str) -> RunFiles | None:
 def new_folder(task: Task, bucket: int) -> str:
     """A folder for a bucket that has none, under its checkpoint.
 
-    It is kept in the state: what a join is called changes with the query, and nobody else may have it.
+    It is kept in the state: what a join is called changes with the query, and nobody else may have it. A
+    first batch that failed has left no state, so it has to find its folder again: files would pile up.
     """
-    return f"{task.name}-{bucket}-{uuid.uuid4().hex[:8]}"
+    beside = beside_checkpoint(task)
+    join = None if beside is None else beside.join
+    own = uuid.uuid4().hex[:8] if join is None else f"{join:08x}"
+    return f"{task.name}-{bucket}-{own}"
