@@ -25,7 +25,7 @@ class OneBucket:
     def __init__(self) -> None:
         names = count()
         self.windows = [StoredWindow(length, 4, lambda: str(next(names))) for length in LENGTHS]
-        self.spreader = KeySpreader(0, 1, RULE)
+        self.spreader = KeySpreader(0, 1, (0, 1), RULE)
 
     def batch(self, watermark: int, *times: list[int]) -> str:
         """New rows of the hot key by input; returns the phase it is in then."""
@@ -36,7 +36,7 @@ class OneBucket:
             window.expire(watermark)
         self.spreader.step(watermark, self.windows, [key_figures(window.runs) for window in self.windows])
         kept = decode(encode(self.spreader.save()))
-        self.spreader = KeySpreader(0, 1, self.spreader.rule)
+        self.spreader = KeySpreader(0, 1, self.spreader.may_deal, self.spreader.rule)
         self.spreader.load(kept)
         return next((one.phase for one in self.spreader.keys.values()), "")
 
