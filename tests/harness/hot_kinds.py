@@ -43,6 +43,16 @@ def hot_join(
     return HotJoin(replace(history.plan(buckets), hot_keys=rule), folder, **options)
 
 
+def change_rule(random: Random, join: HotJoin) -> None:
+    """Now and then other buckets go on, which spread no more while rows are dealt out, or do again."""
+    spreaders = [bucket.spreader for bucket in join.buckets if bucket.spreader is not None]
+    if spreaders[0].rule is None:
+        if random.random() < 0.15:
+            join.restart_with(SOON)
+    elif random.random() < (0.35 if any(route.deals for one in spreaders for route in one.routes) else 0.03):
+        join.restart_with(None)
+
+
 def micros(history: History, watermark: int | None) -> int | None:
     """A watermark as buckets are told it; where slots end, it stands for its whole second."""
     slots = any(isinstance(window, Slots) for window in history.kind.windows)

@@ -12,8 +12,7 @@ from random import Random
 
 import pytest
 
-from harness.hot import SOON
-from harness.hot_kinds import KINDS, hot_join, micros, random_hot_history
+from harness.hot_kinds import KINDS, change_rule, hot_join, micros, random_hot_history
 from oracles.reference import assert_same_rows
 from watersmeet.kernel.spreading import DEAL, GATHER, REPLICATE, REST
 
@@ -31,11 +30,11 @@ def test_any_history_gives_what_the_definition_says(name: str, tmp_path: Path) -
         history = random_hot_history(random := Random(f"{SEED} {name} {number}"), name)  # noqa: S311
         how = HOW[number % len(HOW)]
         options = {"stored": how == "stored", "repeated": how == "repeated"}
-        buckets, adaptive = random.choice([2, 3, 8]), random.random() < 0.5
+        buckets, adaptive = random.choice([2, 3, 5]), random.random() < 0.5
         join = hot_join(history, tmp_path / f"{number}", buckets, adaptive=adaptive, **options)
         for batch, watermark in zip(history.batches, history.watermarks, strict=True):
-            if how == "under changing rules" and random.random() < 0.25:
-                join.restart_with(random.choice([None, SOON]))
+            if how == "under changing rules":
+                change_rule(random, join)
             join.batch(batch, micros(history, watermark))
         expected = history.by_duck()
         assert_same_rows(join.results, expected)
@@ -54,8 +53,8 @@ def test_any_history_gives_what_the_definition_says(name: str, tmp_path: Path) -
         away += join.away
         nulls += sum(None in result for result in expected)
         late += join.late.total()
-    assert min(phases[phase] for phase in (REPLICATE, DEAL, GATHER, REST)) > 3, phases
-    assert 3 * spread > HISTORIES // len(KINDS)
-    assert away > 100
+    assert min(phases[phase] for phase in (REPLICATE, DEAL, GATHER, REST)) > 1, phases
+    assert 4 * spread > HISTORIES // len(KINDS)
+    assert away > 30
     assert late > 5
     assert (nulls > 100) == (name not in ("semi", "anti"))
