@@ -13,6 +13,7 @@ from harness.tree import Tree
 from oracles import reference
 from oracles.graph import Event, Events
 from oracles.reference import Slots
+from watersmeet.kernel.hot_keys import rows_of_key
 from watersmeet.kernel.operator import Kernel
 from watersmeet.optimize.choose import choose_plan
 from watersmeet.plan import Plan
@@ -34,14 +35,15 @@ SOON = HotRule(rows=6, share=0.1, times=2, cool_batches=1)
 class HotJoin(Tree):
     """The buckets of a join, and the notes they leave for packers.
 
-    `phases` counts in how many batches a key was in which phase, `late` the late rows of every stream.
+    `phases` counts in how many batches a key was in which phase, `late` the late rows of every stream and
+    `found` the results, both as metrics tell them, and `away` in every batch the dealt rows not at home.
     """
 
     def __init__(self, plan: Plan, folder: Path, **options: Any) -> None:
         self.folder = folder
         self.phases: Counter[str] = Counter()
         self.late: Counter[str] = Counter()
-        self.spread_rows = 0
+        self.found = self.away = 0
         super().__init__(plan, **options)
 
     @property
@@ -68,9 +70,14 @@ class HotJoin(Tree):
         for number, bucket in enumerate(self.buckets):
             assert bucket.spreader is not None
             self.notes().keep(number, bucket.spreader.routes)
-            self.phases.update(one.phase for one in bucket.spreader.keys.values())
+            for one in bucket.spreader.keys.values():
+                self.phases[one.phase] += 1
+                away = [other.windows[one.dealt] for other in self.buckets if other is not bucket]
+                self.away += sum(rows_of_key(window.runs, one.key) for window in away)
             found = bucket.take_metrics()
-            self.late.update({name: count for name, count in found.items() if name[:5] == "late_" and count})
+            self.found += found["results"] or 0
+            late = {name: count for name, count in found.items() if name[:5] == "late_" and count}
+            self.late.update({name: count for name, count in late.items() if name[5:].isdigit()})
 
     def _worked(self, task: Task, bucket: int, join: Kernel, arrived: Arrivals) -> Iterator[Any]:
         blobs = dict(arrived.blobs)

@@ -218,29 +218,29 @@ def _random_conditions(random: Random, kind: Kind) -> list[tuple[Test, int | Non
             before = [o for o in before if o not in kind.optional] or before
         other = random.choice(before)
         test = equality("x", other, "x", s) if shared else _random_test(random, other, s)
-        found.append((test, _owner(kind, order, test)))
+        found.append((test, owner_of(kind, order, test)))
         if random.random() < 0.25:
             # The key of sessions, and of rows that are counted by key, is x, and nothing else may be one.
             only_x = by_key or isinstance(kind.windows[0], Sessions)
             test = _random_test(random, random.choice(order[:place]), s, equal=not only_x)
-            found.append((test, _owner(kind, order, test)))
+            found.append((test, owner_of(kind, order, test)))
         if s in kind.optional and place > 1 and random.random() < 0.3:
             # As in SQL, behind the ON of one stream, about others.
             i, j = random.sample(order[:place], 2)
             found.append((parsed(f"s{i}.ts <= s{j}.ts"), s))
         if random.random() < 0.15:
             found.append((_above(s, random.choice([0, 1])), None))
-            found[-1] = (found[-1][0], _owner(kind, order, found[-1][0]))
+            found[-1] = (found[-1][0], owner_of(kind, order, found[-1][0]))
     if shared and count > 2 and not by_key and not isinstance(kind.windows[0], Sessions):
         # Two of them share more than the key of all.
         place = random.randrange(1, count)
         test = equality("y", random.choice(order[:place]), "y", order[place])
-        found.append((test, _owner(kind, order, test)))
+        found.append((test, owner_of(kind, order, test)))
     unique = {test.text: (test, owner) for test, owner in found}
     return [one for one in unique.values() if not (one[1] is None and len(one[0].streams) == 1 and count > 2)]
 
 
-def _owner(kind: Kind, order: Sequence[int], test: Test) -> int | None:
+def owner_of(kind: Kind, order: Sequence[int], test: Test) -> int | None:
     if kind.name != "outer":
         return None
     last = max(test.streams, key=order.index)

@@ -115,13 +115,21 @@ class Scenario:
 
     def expected_full(self) -> list[tuple[int | None, ...]]:
         """What the full join of two streams must have given back when all was read, and closed."""
+        return self.expected_of("full", None)
+
+    def expected_left(self) -> list[tuple[int | None, ...]]:
+        """The same of the left join."""
+        return self.expected_of("outer", 1)
+
+    def expected_of(self, name: str, optional: int | None) -> list[tuple[int | None, ...]]:
+        """The same of a kind of join of two streams, with the stream that may be missing."""
         under = reference.watermarks([*self.batches, [[], []]], self.lateness, unit=1000)
         rows = [
             [Event(row.ts, row.key[0], ord(row.key[1]), None, None, row.value) for row in table.rows]
             for table in self.tables()
         ]
-        same = ((equality("x", 0, "x", 1), None), (equality("y", 0, "y", 1), None))
-        kind = kinds.Kind("full", tuple(self.windows), (), same)
+        same = ((equality("x", 0, "x", 1), optional), (equality("y", 0, "y", 1), optional))
+        kind = kinds.Kind(name, tuple(self.windows), () if optional is None else (optional,), same)
         return in_time(kind, kinds.duck_join(kind, rows), under[-1])
 
     def _on_time(self) -> tuple[list[list[Row]], list[int]]:

@@ -22,10 +22,10 @@ LENGTHS = (100, 50)
 class OneBucket:
     """A spreader and its windows, which let go of rows as those of a join do."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_deal: tuple[int, ...] = (0, 1)) -> None:
         names = count()
         self.windows = [StoredWindow(length, 4, lambda: str(next(names))) for length in LENGTHS]
-        self.spreader = KeySpreader(0, 1, RULE)
+        self.spreader = KeySpreader(0, 1, may_deal, RULE)
 
     def batch(self, watermark: int, *times: list[int]) -> str:
         """New rows of the hot key by input; returns the phase it is in then."""
@@ -36,7 +36,7 @@ class OneBucket:
             window.expire(watermark)
         self.spreader.step(watermark, self.windows, [key_figures(window.runs) for window in self.windows])
         kept = decode(encode(self.spreader.save()))
-        self.spreader = KeySpreader(0, 1, self.spreader.rule)
+        self.spreader = KeySpreader(0, 1, self.spreader.may_deal, self.spreader.rule)
         self.spreader.load(kept)
         return next((one.phase for one in self.spreader.keys.values()), "")
 
@@ -95,3 +95,14 @@ def test_the_only_key_of_a_bucket_and_keys_of_others_are_left_alone() -> None:
     bucket.spreader.number = 1 - int(rows.keys.hashes[0] % 2)
     bucket.spreader.step(0, bucket.windows, [key_figures(window.runs) for window in bucket.windows])
     assert not bucket.spreader.keys
+
+
+def test_rows_that_may_not_be_dealt_out_neither_are_nor_make_a_key_hot() -> None:
+    bucket = OneBucket(may_deal=(1,))
+    assert bucket.batch(0, list(range(10, 40)), [15]) == ""
+    assert bucket.batch(0, [], list(range(10, 25))) == REPLICATE
+    assert bucket.route is not None
+    assert bucket.route.dealt == 1
+    # The copied input stays hot for longer than the other one.
+    assert bucket.batch(100, list(range(110, 140)), []) == REPLICATE
+    assert bucket.batch(101, [], []) == REST

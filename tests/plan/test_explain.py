@@ -3,6 +3,7 @@
 Would catch: a plan that changes without anybody noticing, an explanation that hides a condition.
 """
 
+import json
 from datetime import timedelta
 from textwrap import dedent
 from typing import Any
@@ -14,6 +15,7 @@ from watersmeet.optimize.choose import choose_plan
 from watersmeet.optimize.planning import Planning
 from watersmeet.optimize.progressive.planning import MemoryPlanning
 from watersmeet.plan.explain import explain
+from watersmeet.plan.measured import Measured, MeasuredInput, MeasuredOperator
 from watersmeet.query import Column, RowWindow, Stream
 from watersmeet.query.common_window import hopping, session
 from watersmeet.query.function import predicate
@@ -69,6 +71,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           c           stores nothing but key and time
           operator 1  stores a.v
           4 buckets by hash of the key, windows cut into 12 time slices, results of one operator stored in the next
+          hot keys: not spread (hopping windows)
         """,  # noqa: E501 - as it is printed
     ),
     "sessions": (
@@ -86,6 +89,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           a  stores v, ts
           b  stores ts
           4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
+          hot keys: not spread (sessions)
           rows wait for the watermark, since the ends of sessions are known only then
         """,
     ),
@@ -104,6 +108,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           a  stores v
           b  stores nothing but key and time
           4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
+          hot keys: not spread (windows of rows)
           rows wait for the watermark, since windows of rows are known only then
         """,
     ),
@@ -164,6 +169,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           b  stores s
           c  stores nothing but key and time
           4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
+          hot keys: on one machine rows of one stream are dealt out over all buckets, the others copied
         Python functions, called for each pair
           eq(a.s, b.s)  50 us, holds for 0.01 of all, once all rows are found
         """,
@@ -188,6 +194,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           b  stores ts, s
           c  stores y
           4 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored
+          hot keys: on one machine rows of one stream are dealt out over all buckets, the others copied
         after the join, in Spark
           levenshtein(a.s, b.s) < 3  (the kernel has no LEVENSHTEIN)
         """,
@@ -269,6 +276,7 @@ PLANS: dict[str, tuple[dict[str, WindowLike], list[Any], list[str], str]] = {
           operator 1  stores a.v
           operator 2  stores d.v
           4 buckets by hash of the key, windows cut into 12 time slices, results of one operator stored in the next
+          hot keys: not spread (several operators)
         """,  # noqa: E501 - as it is printed
     ),
 }
@@ -285,8 +293,9 @@ def test_a_join_in_bounded_memory() -> None:
     streams = [Stream(name, columns, "ts", UNBOUNDED) for name in ("a", "b")]
     query = join_query(streams, "k", None, "inner", ColumnsOnly(), memory=512_000_000)
     plan = choose_plan(query, planning=Planning(memory=MemoryPlanning("xjoin", tick_s=2.5)))
-    assert explain(plan).splitlines()[-5:] == [
+    assert explain(plan).splitlines()[-6:] == [
         "  8 buckets by hash of the key, 32 partitions in all",
+        "  hot keys: not spread (no windows)",
         "memory of an executor: 512 MB, of which 256 MB for stored rows",
         "  xjoin: the largest partition goes to disk; the largest in memory is looked for there",
         "  when nothing arrives for 2.5 s, what is on disk is joined",
@@ -294,11 +303,55 @@ def test_a_join_in_bounded_memory() -> None:
     ]
     windows = [Stream(name, columns, "ts", timedelta(hours=1)) for name in ("a", "b", "c")]
     limited = choose_plan(join_query(windows, "k", None, "inner", ColumnsOnly(), memory=512_000_000))
-    assert explain(limited).splitlines()[-4:] == [
+    assert explain(limited).splitlines()[-5:] == [
         "  8 buckets by hash of the key, windows cut into 12 time slices, no intermediate result stored",
+        "  hot keys: not spread (memory is limited)",
         "memory of an executor: 512 MB, of which 256 MB for stored rows",
         "  where windows are larger, rows that found most partners for their size stay in memory",
         "  the others lie on disk, and are looked into piece by piece",
     ]
     known = statistics({"a": {"rate": 100, "distinct": 10_000}, "b": {"rate": 25, "distinct": 10_000}})
     assert "first result after 2 s" in explain(plan, forecast(plan, known, "probes"))
+
+
+SPREAD = "on one machine rows of {} are dealt out over all buckets, the others copied"
+
+
+@pytest.mark.parametrize(
+    ("how", "optional", "options", "said"),
+    [
+        ("inner", "", {}, SPREAD.format("one stream")),
+        ("left", "", {}, SPREAD.format("a")),
+        ("right", "", {}, SPREAD.format("b")),
+        ("inner", "bc", {}, SPREAD.format("a")),
+        ("inner", "a", {}, SPREAD.format("b or c")),
+        ("semi", "", {}, SPREAD.format("a")),
+        ("anti", "", {}, SPREAD.format("a")),
+        ("full", "", {}, "not spread (full join)"),
+        ("left", "", {"buckets": 1}, "not spread (one bucket)"),
+        ("semi", "", {"planning": Planning(spread_hot_keys=False)}, "not spread (turned off)"),
+    ],
+)
+def test_whose_rows_of_a_hot_key_are_dealt_out(
+    how: str, optional: str, options: dict[str, Any], said: str
+) -> None:
+    names = "ab" if how in ("left", "right", "full") else "abc"
+    streams = [Stream(name, COLUMNS, "ts", MINUTE, optional=name in optional) for name in names]
+    plan = choose_plan(join_query(streams, "x", None, how, ColumnsOnly()), **options)
+    assert f"  hot keys: {said}" in explain(plan).splitlines()
+    facts = json.loads(explain(plan, form="json"))["hot_keys"]
+    assert bool(facts["dealt"]) == (not facts["not_spread"])
+    assert all(name in said or how == "inner" for name in facts["dealt"])
+
+
+def test_keys_that_are_spread_are_told_beside_hot_ones() -> None:
+    streams = [Stream(name, COLUMNS, "ts", MINUTE) for name in "ab"]
+    plan = choose_plan(join_query(streams, "x", None, "left", ColumnsOnly()))
+    inputs = (MeasuredInput(None, None, None, None),) * 2
+    operator = MeasuredOperator(inputs, None, None, None, 0)
+    seen = Measured((operator,), 2, 1.0, ("a 7: 900 rows, 60% of its bucket",), 1)
+    assert explain(plan, None, seen).splitlines()[-3:] == [
+        "hot keys",
+        "  a 7: 900 rows, 60% of its bucket",
+        "  spread over all buckets: 1",
+    ]

@@ -15,6 +15,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
 
 import watersmeet as wm
 from harness.hot import SOON
@@ -33,13 +34,14 @@ HOT_KEYS, HOT_BATCHES = 3, 4
 pytestmark = pytest.mark.skipif(not SHORT_WAYS, reason="keys are spread where workers find the checkpoint")
 
 
-def hot_batches(random: Random) -> Iterator[list[list[Row]]]:
+def hot_batches(random: Random, streams: int, *, nulls: bool = False) -> Iterator[list[list[Row]]]:
     """Batches without end: key after key is hot for some of them, and comes now and then later on."""
     number = value = 0
     while True:
         batch = []
-        for stream, many in enumerate(MANY):
-            keys = [h for h in range(100, 130) for _ in range(random.choice([0, 0, 1]))]
+        for stream, many in enumerate(MANY[:streams]):
+            keys: list[int | None] = [None] * (2 * nulls)
+            keys += [h for h in range(100, 130) for _ in range(random.choice([0, 0, 1]))]
             for hot in range(HOT_KEYS):
                 first = 2 * hot
                 keys += [hot] * (many if first <= number < first + HOT_BATCHES else random.randint(0, 1))
@@ -53,20 +55,30 @@ def hot_batches(random: Random) -> Iterator[list[list[Row]]]:
         yield batch
 
 
-class HotScenario(Scenario):
-    """A join whose keys are spread after a handful of rows."""
+def found_in(ran: StreamingQuery) -> list[BatchMetrics]:
+    return [one for progress in ran.recentProgress for one in wm.metrics(progress)]
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, WINDOWS, LATENESS)
-        self._to_come = hot_batches(Random(1))  # noqa: S311
+
+class HotScenario(Scenario):
+    """A join whose keys are spread after a handful of rows; a left one has rows without a key as well."""
+
+    def __init__(self, folder: Path, how: str = "inner") -> None:
+        streams = 2 if how == "left" else 3
+        super().__init__(folder, WINDOWS[:streams], LATENESS[:streams])
+        self._to_come = hot_batches(Random(1), streams, nulls=how == "left")  # noqa: S311
+        self._how = how
 
     def run(self, spark: SparkSession, *, spreads: bool = True) -> list[BatchMetrics]:
         """Read what was fed; returns the metrics of all batches."""
-        query = self.query(spark).plan_with(spread_hot_keys=spreads)
+        query = self.query(spark, how=self._how).plan_with(spread_hot_keys=spreads)
         if spreads:
             query = replace(query, plan=replace(query.plan, hot_keys=SOON))
         ran = to_sink(query.to_dataframe(set_aside=True), self.folder)
-        return [one for progress in ran.recentProgress for one in wm.metrics(progress)]
+        if len(ran.recentProgress) > 1:
+            said = "  spread over all buckets: " in query.explain(analyze=ran)
+            with_rows = [one for one in found_in(ran) if any(s.rows for s in one.streams.values())]
+            assert said == (with_rows[-1].spread_keys > 0)
+        return found_in(ran)
 
     @property
     def notes(self) -> Path:
@@ -76,6 +88,24 @@ class HotScenario(Scenario):
         """Whether keys are spread now: of some rows are dealt out, of others not."""
         routes = HotNotes(self.notes, 1 << 40, 100).read().values()
         return {route.deals for some in routes for route in some}
+
+
+def test_rows_without_partners_come_out_once_wherever_they_were_dealt_to(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    scenario = HotScenario(tmp_path, "left")
+    seen: set[bool] = set()
+    spread = 0
+    for _ in range(4):
+        scenario.feed(2)
+        spread = max([spread, *(one.spread_keys for one in scenario.run(spark))])
+        seen |= scenario.sent()
+    assert seen == {True, False}
+    assert spread >= 1
+    rows = sink_rows(spark, tmp_path)
+    found = result_values(rows.filter(F.col("set_aside").isNull()).drop("set_aside"))
+    assert_same_rows(found, scenario.expected_left())
+    assert sum(None in one for one in found) > 20
 
 
 def test_every_result_once_whatever_phase_a_start_is_in(spark: SparkSession, tmp_path: Path) -> None:

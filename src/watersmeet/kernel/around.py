@@ -10,6 +10,7 @@ from watersmeet.kernel.join import MultiwayJoin
 from watersmeet.kernel.run import Rows
 from watersmeet.kernel.sampling import PathPlanner
 from watersmeet.kernel.slicing import Slicing
+from watersmeet.kernel.spreading import KeySpreader
 
 
 @dataclass(slots=True)
@@ -39,6 +40,11 @@ class AroundJoin(Bucket):
     @slicing.setter
     def slicing(self, value: Slicing | None) -> None:
         self.inner.slicing = value
+
+    @property
+    def spreader(self) -> KeySpreader | None:
+        """Who decides which keys are spread over all buckets."""
+        return self.inner.spreader
 
     @property
     def streams(self) -> frozenset[int]:

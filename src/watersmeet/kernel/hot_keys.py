@@ -116,13 +116,16 @@ def rows_of_key(runs: Sequence[StoredRun], key: int) -> int:
 
 
 def last_end(window: StoredWindow, key: int) -> int | None:
-    """Until when a window needs rows of a key, by its hash; None if it has none."""
+    """Until when rows of a key live in a window, by its hash; None if it has none.
+
+    Those that linger do it for rows that were alive with them.
+    """
     ends = []
     for run in (stored.run for stored in window.runs):
         if rows := _places(run, key):
             some = slice(rows.start, rows.stop)
             last = run.times[some].max() + window.length if run.ends is None else run.ends[some].max()
-            ends.append(int(last) + window.lingers)
+            ends.append(int(last))
     return max(ends, default=None)
 
 

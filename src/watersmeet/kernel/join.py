@@ -130,7 +130,8 @@ class MultiwayJoin(Bucket):
     def on_hot(self, part: int, dealt: int, new: Rows) -> Iterator[Results]:
         """Rows of hot keys look along paths of their own: orders that follow samples of keys miss these."""
         if self.spreader is not None and len(new):
-            self.spreader.rows_until(int(new.times.max()) + self.windows[part].length)
+            window = self.windows[part]
+            self.spreader.rows_until(int(new.times.max()) + window.length + window.lingers)
         order = self.paths[part].order
         path = ProbePath(part, order)
         return self.met(

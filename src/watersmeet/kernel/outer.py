@@ -142,6 +142,10 @@ class OuterJoin(AroundJoin):
             return iter(())
         return self.met(number, self.inner.in_time(number, new))
 
+    def on_hot(self, part: int, dealt: int, new: Rows) -> Iterator[Results]:
+        """Rows of hot keys look for partners as in any join, if they do so when they come."""
+        return self.inner.on_hot(part, dealt, new) if self.leaves_complete else self.on_rows(part, new)
+
     def met(self, part: int, new: Rows) -> Iterator[Results]:
         """Store new rows of an input and yield the results without nulls, whatever the watermark."""
         if self.leaves_complete:

@@ -1,7 +1,8 @@
 """Hot keys spread over all buckets: what the bucket that a key belongs to decides, batch after batch.
 
-Rows of one input, the one with most rows of the key, are dealt out over the buckets; those of the others go
-to every bucket. A result has one dealt row, so it is found in one bucket. No stored row moves:
+Rows of one input are dealt out over the buckets; those of the others go to every bucket. It is the one with
+most rows of the key among those that every result has a row of, partners or not (`plan.dealing`), so a result
+is found in one bucket. No stored row moves:
 
     event time ->  |-- found hot in this batch        |-- cool for some batches
     phase          | REPLICATE        | DEAL          | GATHER           | REST             | as before
@@ -88,6 +89,7 @@ class KeySpreader:
     Attributes:
         number: Which bucket.
         buckets: How many there are.
+        may_deal: The inputs whose rows may be dealt out (`plan.dealing`).
         rule: When a key is spread; None spreads no more, and gathers those that are.
         keys: By hash.
         until: The end of the last row of a hot key, of any bucket, that has come.
@@ -95,6 +97,7 @@ class KeySpreader:
 
     number: int
     buckets: int
+    may_deal: tuple[int, ...]
     rule: HotRule | None = field(default_factory=HotRule)
     keys: dict[int, SpreadKey] = field(default_factory=dict)
     until: int = _NOTHING
@@ -151,26 +154,30 @@ class KeySpreader:
             self._find(windows, figures, self.rule)
 
     def _find(self, windows: Sequence[StoredWindow], figures: Sequence[KeyFigures], rule: HotRule) -> None:
-        """Begin with the hottest key of every window, if it is hot enough."""
-        for window, known in zip(windows, figures, strict=True):
+        """Begin with the hottest key of every window that may be dealt out, if it is hot enough.
+
+        Copies of rows of the others are dear: a key that is hot only there is left alone.
+        """
+        for part in self.may_deal:
+            window, known = windows[part], figures[part]
             # Nothing says whether the only key is hot.
             if known.distinct < 2 or len(self.keys) >= _MOST_KEYS:
                 continue
             hot = hottest_key(window.runs, known, wanted=self._new, rule=rule)
             if hot is not None:
                 key = int(hot.run.key_hashes[hot.key])
-                rows = [rows_of_key(other.runs, key) for other in windows]
-                dealt = rows.index(max(rows))
+                dealt = max(self.may_deal, key=lambda one: rows_of_key(windows[one].runs, key))
                 self.keys[key] = SpreadKey(key, dealt, REPLICATE, _others_end(key, dealt, windows))
 
     def _new(self, hashes: Any) -> Any:
         return self.mine(hashes) & ~np.isin(hashes, np.array(list(self.keys), np.uint64))
 
     def _is_hot(self, one: SpreadKey, windows: Sequence[StoredWindow], figures: Sequence[KeyFigures]) -> bool:
-        """Whether a key has, in some window, half of what it takes to be spread."""
+        """Whether a key has, in a window that may be dealt out, half of what it takes to be spread."""
         if self.rule is None:
             return False
-        for part, (window, known) in enumerate(zip(windows, figures, strict=True)):
+        for part in self.may_deal:
+            window, known = windows[part], figures[part]
             here = rows_of_key(window.runs, one.key)
             # Of rows that are dealt out, those here are a sample.
             rows = here * (self.buckets if part == one.dealt and one.phase == DEAL else 1)

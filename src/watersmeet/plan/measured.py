@@ -56,12 +56,14 @@ class Measured:
         batches: How many batches the rates are taken from.
         batch_seconds: The event time a batch spans.
         hot_keys: Keys with very many rows, in words.
+        spread_keys: How many keys are spread over all buckets.
     """
 
     operators: tuple[MeasuredOperator, ...]
     batches: int
     batch_seconds: float | None
     hot_keys: tuple[str, ...] = ()
+    spread_keys: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,24 +257,6 @@ class Plan:
         """Those of them whose rows are counted whatever their key, so that every bucket needs all times."""
         return tuple(s for s in operator.streams if self.query.streams[s].window.counts_whole_stream)
 
-    @property
-    def can_spread_keys(self) -> bool:
-        """Whether rows of a key may be in other buckets than its own.
-
-        There is one operator, in which all rows meet by a key, in windows of time, and results leave at once.
-        """
-        root = self.root
-        return (
-            bool(root.key)
-            and root.kind == INNER
-            and not root.replicated
-            and all(isinstance(part, Source) for part in root.inputs)
-            and not self.waits(root)
-            and not self.endless
-            and self.query.slots is None
-            and self.query.gap_us is None
-        )
-
     def waits(self, operator: Operator) -> bool:
         """Whether rows below an operator are joined only when the watermark has passed them."""
         return any(self.query.streams[stream].window.waits_for_watermark for stream in operator.streams)

@@ -38,6 +38,7 @@ from watersmeet.optimize.progressive.policies import policy
 from watersmeet.optimize.progressive.tasks import FastestOutput
 from watersmeet.optimize.resident_runs import MostUseful
 from watersmeet.plan import Operator, Plan
+from watersmeet.plan.dealing import may_deal
 from watersmeet.plan.layout import OperatorLayout, Ref
 from watersmeet.plan.plan import operators
 from watersmeet.plan.progressive import Bounded
@@ -82,8 +83,8 @@ class OperatorBuckets:
             kind.partners.schemas = self.schemas
         if self.operator.sliced:
             join.slicing = self._slicing(number)
-        if self.plan.can_spread_keys and self.plan.buckets > 1:
-            join.spreader = KeySpreader(number, self.plan.buckets, self.plan.hot_keys)
+        if dealt := may_deal(self.plan):
+            join.spreader = KeySpreader(number, self.plan.buckets, dealt, self.plan.hot_keys)
         if self.plan.adaptive:
             join.planner = Adaptive.of(self.plan.query, self.operator)
         if self.plan.bounded is not None:

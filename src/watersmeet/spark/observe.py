@@ -51,6 +51,7 @@ def measured(plan: Plan, running: Any) -> Measured:
             for one in with_rows[-1]
             for hot in one.hot_keys
         ),
+        sum(one.spread_keys for one in with_rows[-1]),
     )
 
 

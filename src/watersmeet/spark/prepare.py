@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructType
 
 from watersmeet.plan import Operator, Plan, Source
+from watersmeet.plan.dealing import may_deal
 from watersmeet.plan.identity import identity
 from watersmeet.plan.layout import InputLayout, OperatorLayout, Ref, layouts, presence, value_ref
 from watersmeet.plan.plan import operators
@@ -217,7 +218,7 @@ def task_tree(plan: Plan, schemas: Sequence[StructType], *, result_id: bool = Fa
             ),
             functions=functions_of(query, operator.conditions),
             memory=plan.bounded,
-            spreads_keys=plan.can_spread_keys and plan.buckets > 1,
+            spreads_keys=bool(may_deal(plan)),
         )
     # Those below are the first.
     return {operator: replace(tasks[operator], number=next_number()) for operator in operators(plan.root)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from watersmeet.plan.choice import Choice
+from watersmeet.plan.dealing import may_deal, why_not_spread
 from watersmeet.plan.forecast import Forecast, InputForecast, PathForecast
 from watersmeet.plan.layout import OperatorLayout, Ref, layouts
 from watersmeet.plan.measured import Measured, MeasuredDeployment, MeasuredInput, MeasuredOperator
@@ -103,6 +104,14 @@ class MemoryFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class HotKeyFacts:
+    """What is done with rows of hot keys: the inputs that may be dealt out, or why all stay in a bucket."""
+
+    dealt: tuple[str, ...]
+    not_spread: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A whole plan."""
 
@@ -116,6 +125,7 @@ class Explanation:
     buckets: int
     time_slices: int
     memory: MemoryFacts | None
+    hot_keys: HotKeyFacts
     waits: bool
     waits_for: str
     adaptive: bool
@@ -156,6 +166,7 @@ def explanation(
         buckets=plan.buckets,
         time_slices=plan.time_slices,
         memory=_memory(plan, forecast),
+        hot_keys=_hot_keys(plan),
         waits=plan.waits(plan.root),
         waits_for=_waits_for(plan),
         adaptive=plan.adaptive,
@@ -173,6 +184,14 @@ def _waits_for(plan: Plan) -> str:
     if not plan.waits(plan.root):
         return ""
     return "windows of rows" if plan.counted(plan.root) else "the ends of sessions"
+
+
+def _hot_keys(plan: Plan) -> HotKeyFacts:
+    reason = why_not_spread(plan)
+    if not reason and plan.hot_keys is None:
+        reason = "turned off" if plan.bounded is None else "memory is limited"
+    dealt = () if reason else may_deal(plan)
+    return HotKeyFacts(tuple(plan.input_name(plan.root.inputs[part]) for part in dealt), reason)
 
 
 def _memory(plan: Plan, forecast: Forecast | None) -> MemoryFacts | None:

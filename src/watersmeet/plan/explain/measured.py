@@ -23,9 +23,11 @@ def measured_lines(facts: Explanation) -> Iterator[str]:
         yield from _paths(facts, operator)
     seen = [operator.measured for operator in facts.operators if operator.measured]
     yield from _functions([one for operator in seen for one in operator.functions])
-    if facts.measured.hot_keys:
+    if facts.measured.hot_keys or facts.measured.spread_keys:
         yield "hot keys"
         yield from (f"  {text}" for text in facts.measured.hot_keys)
+    if facts.measured.spread_keys:
+        yield f"  spread over all buckets: {facts.measured.spread_keys}"
 
 
 def deployed_lines(

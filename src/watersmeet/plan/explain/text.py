@@ -182,12 +182,24 @@ def _storage(facts: Explanation) -> Iterator[str]:
         yield f"  {facts.buckets} buckets {spread}, {cut}, {between}"
     else:
         yield f"  {facts.buckets} buckets {spread}, {progressive.partitions} partitions in all"
+    if facts.operators[-1].key:
+        yield f"  hot keys: {_hot_keys(facts)}"
     if facts.waits:
         yield f"  rows wait for the watermark, since {facts.waits_for} are known only then"
     if facts.memory is not None:
         rows = f"{size(facts.memory.bytes)}, of which {size(facts.memory.rows)} for stored rows"
         yield f"memory of an executor: {rows}"
         yield from _in_windows() if progressive is None else _progressive(progressive)
+
+
+def _hot_keys(facts: Explanation) -> str:
+    *some, last = facts.hot_keys.dealt or ("",)
+    if not last:
+        return f"not spread ({facts.hot_keys.not_spread})"
+    of = f"{', '.join(some)} or {last}" if some else last
+    if len(some) + 1 == len(facts.streams):
+        of = "one stream"
+    return f"on one machine rows of {of} are dealt out over all buckets, the others copied"
 
 
 def _in_windows() -> Iterator[str]:
