@@ -150,7 +150,7 @@ def test_a_hot_key_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     assert hot[0].key == "77"
     assert hot[0].stream in NAMES
     assert 0.3 < hot[0].share <= 1
-    assert "77" in rates.query(spark).explain(analyze=running).split("hot keys")[1]
+    assert "77" in rates.query(spark).explain(analyze=running).split("hot keys")[-1]
 
 
 def test_a_key_alone_in_its_bucket_is_hot_if_the_keys_of_other_buckets_have_far_less(
