@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from harness.records import random_records
-from watersmeet.kernel.simple_records import Kind, SimpleField, simple_columns, simple_pattern
+from watersmeet.kernel.simple_records import simple_columns, simple_pattern
+from watersmeet.kernel.simple_values import Kind, SimpleField
 
 FIELDS = (
     SimpleField("id", Kind.WHOLE),
