@@ -14,10 +14,12 @@ from pyspark.sql.pandas.types import to_arrow_type
 from watersmeet.plan.layout import Ref
 from watersmeet.plan.plan import operators
 from watersmeet.query.expression import Expression, call, fields
-from watersmeet.spark.files import LATEST, listed, source_of
+from watersmeet.spark.files import LATEST, LINE_FORMATS, listed, source_of
 from watersmeet.spark.host.open_files import FileColumns
+from watersmeet.spark.host.open_lines import LineColumns
 from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.kafka_records import SIMPLE, RecordSource, records_of
+from watersmeet.spark.opened_lines import opened_lines
 from watersmeet.spark.prepare import (
     BELIEVED,
     WANTED,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from watersmeet.plan import Plan
     from watersmeet.query import Stream
 
-Opened = tuple["DataFrame", FileColumns | RecordColumns]
+Opened = tuple["DataFrame", FileColumns | LineColumns | RecordColumns]
 
 
 def opened_by_workers(plan: Plan, number: int, *, set_aside: bool) -> Opened | None:
@@ -58,7 +60,10 @@ def opened_by_workers(plan: Plan, number: int, *, set_aside: bool) -> Opened | N
         return None
     time = refs.index(Ref(number, stream.time)) if guarded(plan, stream) else None
     condition = reduce(partial(call, "and"), filters) if filters else None
-    if source_of(stream.source) is not None:
+    source = source_of(stream.source)
+    if source is not None and source.format in LINE_FORMATS:
+        return opened_lines(plan, number, source, refs, time, condition)
+    if source is not None:
         return _files(stream, refs, time, condition)
     records = records_of(stream.source)
     return None if records is None else _records(plan, number, records, refs, time, condition)
