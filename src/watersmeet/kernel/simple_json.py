@@ -51,7 +51,7 @@ _NUMBER = int(Kind.NUMBER)
 # Times of records have a zone.
 _NO_ZONE = False
 # Parsers have their limits.
-_LONGEST_OTHER, _LONGEST, _DEEPEST = 40_000, 10_000_000, 40
+_LONGEST_OTHER, _LONGEST, _DEEPEST = 40_000, 20_000_000, 40
 
 
 @njit
@@ -285,7 +285,7 @@ def read_object(
         if at >= end:
             return -1
         if data[at] == _CLOSE:
-            return at + 1 if at - start < _LONGEST else -1
+            return at + 1 if at - start <= _LONGEST else -1
         if data[at] != _COMMA:
             return -1
         at = _blanks(data, at + 1, end)

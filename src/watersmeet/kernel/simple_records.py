@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from watersmeet.kernel.simple_json import described, read_records
+from watersmeet.kernel.simple_json import MOST_FIELDS, described, read_records
 from watersmeet.kernel.simple_values import Kind, SimpleField, columns_of
 
 # Up to the 28th every month has the day.
@@ -51,7 +51,7 @@ def simple_pattern(fields: Sequence[SimpleField]) -> str | None:
     """
     names = [field.name for field in fields]
     if (
-        not fields
+        not 1 <= len(fields) <= MOST_FIELDS
         or len({name.lower() for name in names}) < len(names)
         or not all(map(_NAME.fullmatch, names))
     ):
