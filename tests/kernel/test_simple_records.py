@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from harness.records import random_records
-from watersmeet.kernel.simple_records import Kind, SimpleField, simple_columns, simple_pattern
+from watersmeet.kernel.simple_records import simple_columns, simple_pattern
+from watersmeet.kernel.simple_values import Kind, SimpleField
 
 FIELDS = (
     SimpleField("id", Kind.WHOLE),
@@ -74,6 +75,22 @@ def test_the_loop_does_not_read_past_what_is_there() -> None:
         for kind in Kind:
             with pytest.raises(ValueError, match="is not simple"):
                 simple_columns(pa.array([text]), (SimpleField("t", kind),))
+
+
+def test_long_records_with_many_fields() -> None:
+    """What the pattern calls simple the loop can read."""
+    many = [SimpleField(f"f{number}", Kind.WHOLE) for number in range(61)]
+    assert simple_pattern(many) is None
+    text = "{" + ",".join(f'"f{number}":{number}' for number in range(60)) + "}"
+    assert re.search(simple_pattern(many[:60]) or "", text)
+    assert [column.to_pylist() for column in simple_columns(pa.array([text.encode()]), many[:60])] == [
+        [number] for number in range(60)
+    ]
+    long = '{"t":"' + "x" * (20_000_000 - 8) + '"}'
+    assert (
+        len(simple_columns(pa.array([long.encode()]), [SimpleField("t", Kind.TEXT)])[0][0].as_py())
+        == 20_000_000 - 8
+    )
 
 
 def test_fields_without_a_pattern() -> None:

@@ -64,3 +64,27 @@ def u32_at(address: np.uint64, length: np.int64) -> Any:
 def u8_at(address: np.uint64, length: np.int64) -> Any:
     """The `length` bytes at `address`."""
     return carray(_as_pointer(address), (length,), np.uint8)
+
+
+@njit(inline="always")
+def i64_table_at(address: np.uint64, rows: np.int64, columns: np.int64) -> Any:
+    """The same as a table."""
+    return carray(_as_pointer(address), (rows, columns), np.int64)
+
+
+@njit(inline="always")
+def uncounted(data: Any) -> Any:
+    """Bytes by their address. To count who holds them, at each call, takes longer than to read a value."""
+    return u8_at(np.uint64(data.ctypes.data), len(data))
+
+
+@njit(inline="always")
+def uncounted_i64(values: Any) -> Any:
+    """The same for numbers."""
+    return i64_at(np.uint64(values.ctypes.data), len(values))
+
+
+@njit(inline="always")
+def uncounted_table(table: Any) -> Any:
+    """The same for a table."""
+    return i64_table_at(np.uint64(table.ctypes.data), table.shape[0], table.shape[1])

@@ -20,7 +20,9 @@ _COMPILED = (
     "join",
     "digest",
     "result_ids",
-    "simple_records",
+    "simple_values",
+    "simple_json",
+    "simple_csv",
 )
 
 

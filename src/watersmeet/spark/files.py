@@ -2,7 +2,7 @@
 
 Spark's source of binary files lists what is new, keeps offsets and replays, and does not read a file whose
 content nobody selects. So of every batch Java sees a path per file, and packing opens it with Arrow
-(`host.open_files`).
+(`host.open_files`). Of JSON and CSV it sees lines as well, those that only Spark can read (`line_files`).
 
 What `files` returns is an ordinary DataFrame of Spark, with a note of where it came from. A join that needs
 no more of it than columns, and conditions and keys that the kernel can compute, takes the short way. Where
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
-_FORMATS = ("parquet",)
+# Those whose rows are lines.
+LINE_FORMATS = ("json", "csv")
+_FORMATS = ("parquet", *LINE_FORMATS)
 # Options of Spark's file source that say which files are read when, not how. Others need Spark's reader.
 _LISTING = {
     "maxfilespertrigger",
@@ -44,6 +46,8 @@ _LISTING = {
     "modifiedafter",
     "modifiedbefore",
 }
+# Options of readers that the workers know as well; with a schema there is nothing to infer.
+_READING = {"csv": {"header", "sep", "delimiter", "inferschema"}}
 # Settings under which Spark reads files in a way of its own.
 _SPECIAL_SETTINGS = (
     "spark.sql.files.ignoreCorruptFiles",
@@ -73,6 +77,7 @@ class FileSource:
     path: str
     schema: StructType
     options: Mapping[str, str] = field(default_factory=dict)
+    format: str = "parquet"
 
 
 # By the DataFrame that `files` has returned.
@@ -96,8 +101,9 @@ def files(
         spark: The session.
         path: The folder.
         schema: The columns as in SQL, ``"id BIGINT, ts TIMESTAMP"``. Columns that a file lacks are null.
-        format: ``"parquet"``.
-        options: Options of Spark's file source, such as ``maxFilesPerTrigger``.
+        format: ``"parquet"``; ``"json"``, an object in each line; or ``"csv"``.
+        options: Options of Spark's file source, such as ``maxFilesPerTrigger``, and of its readers. With
+            those that the workers do not know, Spark reads the files.
 
     Raises:
         InvalidEndpoint: The description makes no sense.
@@ -125,20 +131,25 @@ def read_files(
     return (
         df
         if source.path is None or source.format not in _FORMATS
-        else _noted(df, source.path, source.options)
+        else _noted(df, FileSource(source.path, df.schema, dict(source.options), source.format))
     )
 
 
-def _noted(df: DataFrame, path: str, options: Mapping[str, str]) -> DataFrame:
-    if not _on_this_disk(path) or any(name.lower() not in _LISTING for name in options):
+def _noted(df: DataFrame, source: FileSource) -> DataFrame:
+    known = _LISTING | _READING.get(source.format, set())
+    if not _on_this_disk(source.path) or any(name.lower() not in known for name in source.options):
         return df
-    if _uses_special_settings(df.sparkSession) or not all(
-        _opened_alike(one.dataType) for one in df.schema.fields
-    ):
+    if _uses_special_settings(df.sparkSession) or any("." in name for name in df.columns):
         return df
-    if any("." in name for name in df.columns):
-        return df
-    _sources[df] = FileSource(path, df.schema, dict(options))
+    if source.format in LINE_FORMATS:
+        # Not before it is needed: it brings loops that have to be loaded.
+        from watersmeet.spark.line_files import suits_lines
+
+        suits = suits_lines(df.sparkSession, source)
+    else:
+        suits = all(_opened_alike(one.dataType) for one in df.schema.fields)
+    if suits:
+        _sources[df] = source
     return df
 
 
@@ -152,7 +163,8 @@ def listed(spark: SparkSession, df: DataFrame, latest: Column | None) -> DataFra
     from pyspark.sql import functions as F
 
     source = _sources[df]
-    reader = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**source.options)
+    options = {name: value for name, value in source.options.items() if name.lower() in _LISTING}
+    reader = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**options)
     columns = [F.col(PATH)]
     if latest is not None:
         columns.append(latest.alias(LATEST))

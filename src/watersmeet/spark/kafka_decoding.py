@@ -29,7 +29,8 @@ from pyspark.sql.types import (
 )
 
 from watersmeet.errors import choices
-from watersmeet.kernel.simple_records import Kind, SimpleField, simple_pattern
+from watersmeet.kernel.simple_records import simple_pattern
+from watersmeet.kernel.simple_values import Kind, SimpleField
 from watersmeet.spark.endpoints import InvalidEndpoint
 from watersmeet.spark.session import said_by
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from watersmeet.kernel.simple_records import SimpleField, simple_pattern
+from watersmeet.kernel.simple_records import simple_pattern
+from watersmeet.kernel.simple_values import SimpleField
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -15,12 +15,14 @@ from pyspark.sql.pandas.types import to_arrow_type
 from watersmeet.kernel.evaluate import COLUMN_TYPES
 from watersmeet.plan.layout import Ref
 from watersmeet.plan.plan import operators
-from watersmeet.query.expression import Expression, call, fields
-from watersmeet.spark.files import LATEST, listed, source_of
-from watersmeet.spark.host.computed import Computed
+from watersmeet.query.expression import Expression, call
+from watersmeet.spark.files import LATEST, LINE_FORMATS, listed, source_of
+from watersmeet.spark.host.computed import Computed, Packed, columns_in
 from watersmeet.spark.host.open_files import FileColumns
+from watersmeet.spark.host.open_lines import LineColumns
 from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.kafka_records import SIMPLE, RecordSource, records_of
+from watersmeet.spark.opened_lines import opened_lines
 from watersmeet.spark.prepare import (
     BELIEVED,
     WANTED,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from watersmeet.plan import Plan
     from watersmeet.query import Stream
 
-Opened = tuple["DataFrame", FileColumns | RecordColumns]
+Opened = tuple["DataFrame", FileColumns | LineColumns | RecordColumns]
 
 
 def opened_by_workers(plan: Plan, number: int, *, set_aside: bool) -> Opened | None:
@@ -61,19 +63,18 @@ def opened_by_workers(plan: Plan, number: int, *, set_aside: bool) -> Opened | N
         return None
     time = refs.index(Ref(number, stream.time)) if guarded(plan, stream) else None
     condition = reduce(partial(call, "and"), filters) if filters else None
-    if source_of(stream.source) is not None:
+    source = source_of(stream.source)
+    if source is not None and source.format in LINE_FORMATS:
+        return opened_lines(plan, number, source, packed, time, condition)
+    if source is not None:
         return _files(stream, packed, time, condition)
     records = records_of(stream.source)
     return None if records is None else _records(plan, number, records, packed, time, condition)
 
 
-# What is packed: a column by its name, or a value to compute.
-_Packed = str | Computed
-
-
-def _packed(plan: Plan, refs: tuple[Ref, ...]) -> list[_Packed] | None:
+def _packed(plan: Plan, refs: tuple[Ref, ...]) -> list[Packed] | None:
     """What is packed of a stream; None if only Spark can compute some of it."""
-    packed: list[_Packed] = []
+    packed: list[Packed] = []
     for ref in refs:
         if ref.attribute is None:
             packed.append(ref.column)
@@ -88,19 +89,11 @@ def _packed(plan: Plan, refs: tuple[Ref, ...]) -> list[_Packed] | None:
     return packed
 
 
-def _columns_in(packed: Sequence[_Packed], condition: Expression | None) -> list[str]:
-    """The columns that are needed."""
-    expressions = [one.expression for one in packed if isinstance(one, Computed)]
-    expressions += [] if condition is None else [condition]
-    plain = [one for one in packed if isinstance(one, str)]
-    return list(dict.fromkeys([*plain, *(field.column for one in expressions for field in fields(one))]))
-
-
 def _files(
-    stream: Stream, packed: Sequence[_Packed], time: int | None, condition: Expression | None
+    stream: Stream, packed: Sequence[Packed], time: int | None, condition: Expression | None
 ) -> Opened:
     types = {field.name: field.dataType for field in stream.source.schema.fields}
-    names = _columns_in(packed, condition)
+    names = columns_in(packed, condition)
     latest = None if time is None else latest_micros(stream)
     return listed(stream.source.sparkSession, stream.source, latest), FileColumns(
         tuple((name, to_arrow_type(types[name], timezone="UTC")) for name in names),
@@ -114,14 +107,14 @@ def _records(
     plan: Plan,
     number: int,
     records: RecordSource,
-    packed: Sequence[_Packed],
+    packed: Sequence[Packed],
     time: int | None,
     condition: Expression | None,
 ) -> Opened | None:
     places = {field.name: place for place, field in enumerate(records.fields)}
     computed = [one for one in packed if isinstance(one, Computed)]
     taken = [places.get(one) if isinstance(one, str) else one for one in packed]
-    if all(one is None for one in taken) or not places.keys() >= {*_columns_in(computed, condition)}:
+    if all(one is None for one in taken) or not places.keys() >= {*columns_in(computed, condition)}:
         return None
     stream = plan.query.streams[number]
     beside = [F.col(SIMPLE)]

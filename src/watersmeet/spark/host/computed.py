@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from watersmeet.kernel.evaluate import values_of
-from watersmeet.query.expression import Expression
+from watersmeet.query.expression import Expression, fields
 
 
 @dataclass(frozen=True)
@@ -28,3 +28,15 @@ class Computed:
         found = values_of(self.expression, lambda field: columns[field.column], wanted)
         # Times are calculated with as numbers.
         return found.cast(self.type)
+
+
+# What is packed: a column by its name, or a value to compute.
+Packed = str | Computed
+
+
+def columns_in(packed: Sequence[Packed], condition: Expression | None) -> list[str]:
+    """The columns that are needed for what is packed, and for a condition."""
+    expressions = [one.expression for one in packed if isinstance(one, Computed)]
+    expressions += [] if condition is None else [condition]
+    plain = [one for one in packed if isinstance(one, str)]
+    return list(dict.fromkeys([*plain, *(field.column for one in expressions for field in fields(one))]))

@@ -58,14 +58,14 @@ class FileColumns:
         for batch in batches:
             latest = batch.column(1).to_pylist() if batch.num_columns > 1 else [None] * batch.num_rows
             for path, until in zip(batch.column(0).to_pylist(), latest, strict=True):
-                yield from _rows_of(_local_path(path), self, until)
+                yield from _rows_of(local_path(path), self, until)
 
 
 def _rows_of(path: str, wanted: FileColumns, until: int | None) -> Iterator[pa.RecordBatch]:
     try:
         with pq.ParquetFile(path, memory_map=True, coerce_int96_timestamp_unit="us") as file:
             _refuse_old_calendar(path, file)
-            _refuse_values_in_folders(path)
+            refuse_values_in_folders(path)
             found = _found(path, file, wanted)
             names = [name for name in found if name is not None]
             int96 = {name for name in names if _physical_type(file, name) == "INT96"}
@@ -202,7 +202,8 @@ def _refuse_old_calendar(path: str, file: pq.ParquetFile) -> None:
         )
 
 
-def _refuse_values_in_folders(path: str) -> None:
+def refuse_values_in_folders(path: str) -> None:
+    """Raise where the name of a folder has a value: Spark's reader makes a column of it."""
     if "=" in path.rsplit("/", 1)[0]:
         raise UnreadableFile(
             f"the file {path} lies in a folder whose name has the value of a column",
@@ -211,6 +212,6 @@ def _refuse_values_in_folders(path: str) -> None:
         )
 
 
-def _local_path(path: str) -> str:
+def local_path(path: str) -> str:
     """From Hadoop's way to write it."""
     return "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watersmeet.kernel.simple_records import SimpleField, simple_columns
+from watersmeet.kernel.simple_records import simple_columns
+from watersmeet.kernel.simple_values import SimpleField
 from watersmeet.query.expression import Expression
 from watersmeet.spark.host.computed import Computed
 from watersmeet.spark.host.open_files import judged

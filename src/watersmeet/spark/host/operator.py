@@ -38,6 +38,7 @@ from watersmeet.spark.host.idle import FORMAT as IDLE_FORMAT
 from watersmeet.spark.host.idle import IdleSource, Patience
 from watersmeet.spark.host.metrics import METRICS_COLUMN
 from watersmeet.spark.host.open_files import FileColumns
+from watersmeet.spark.host.open_lines import LineColumns
 from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.host.output import MAIL_COLUMN
 from watersmeet.spark.host.pack import NEWEST, SOURCE_SCHEMA
@@ -112,7 +113,7 @@ def packed_source(
     task: Task,
     number: int,
     idle: DataFrame | None = None,
-    opened: FileColumns | RecordColumns | None = None,
+    opened: FileColumns | LineColumns | RecordColumns | None = None,
 ) -> DataFrame:
     """The rows of a prepared source, packed for the buckets of an input.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from watersmeet.spark.host.open_files import FileColumns
+from watersmeet.spark.host.open_lines import LineColumns
 from watersmeet.spark.host.open_records import RecordColumns
 from watersmeet.spark.host.state import KEY_SCHEMA, VALUE_SCHEMA
 from watersmeet.spark.host.task import Task
@@ -59,7 +60,7 @@ def worker_function(module: str, function: str, *arguments: Any) -> Callable[[Ba
 
 
 def pack_function(
-    task: Task, number: int, opened: FileColumns | RecordColumns | None = None
+    task: Task, number: int, opened: FileColumns | LineColumns | RecordColumns | None = None
 ) -> Callable[[Batches], Batches]:
     """Packs a source, for `mapInArrow`; one task per batch also sends signs of life.
 
