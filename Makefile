@@ -161,8 +161,10 @@ bench-progressive: setup ## Measure joins of relations larger than memory: early
 bench-sessions: setup ## Measure what sessions cost that lack some of the settings of wm.configure
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.sessions $(ARGS)
 
+# As bench-peers, which is part of it.
 report: setup ## Run every paper's experiments and every benchmark, and write docs/report/index.html
-	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.report $(ARGS)
+	@$(MAKE) --no-print-directory $(FLINK)/.installed || echo 'Flink cannot be installed here.' >&2
+	@$(WITH_JAVA) WATERSMEET_FLINK="$(CURDIR)/$(FLINK)" PYTHONPATH=tests $(BIN)/python -m watersmeet_lab.report $(ARGS)
 
 bench-sites: setup ## Measure what joins between sites send: semijoins, and plans per value
 	@$(WITH_JAVA) $(BIN)/python -m watersmeet_lab.sites $(ARGS)
