@@ -194,6 +194,7 @@ KERNEL = {
 }
 # Judged by Spark, as written, before the join or after it, or as a key.
 SPARK = {
+    "decimals": ["a.i / 3.0 < b.i", "a.i / 10.0 * 3 <= b.t", "a.i / 3.0 * 1e0 < b.d"],
     "order of operators": [
         "a.b < b.b = b.b < a.b",
         "a.d > b.d OR 0.5 IS NULL",

@@ -66,9 +66,21 @@ def test_a_key_goes_through_all_phases_and_each_waits_for_the_watermark() -> Non
     assert bucket.route is None
     # The last row that all buckets have got ends at 390.
     assert bucket.batch(389, [], [395]) == REST
-    # Now the other input has more rows, but all buckets have some of it.
-    assert bucket.batch(389, [], list(range(391, 399))) == REPLICATE
-    assert bucket.route == (key, 0, False)
+    # Now the other input has more rows, but all buckets have some of it until 395 + 50.
+    assert bucket.batch(389, [], list(range(391, 399))) == REST
+    assert bucket.route is None
+    # Then it is another hot key, of which the other input is dealt out.
+    assert bucket.batch(448, [], list(range(450, 460))) == REPLICATE
+    assert bucket.route == (key, 1, False)
+
+
+def test_a_key_with_far_more_rows_elsewhere_is_left_alone() -> None:
+    bucket = OneBucket(may_deal=(0,))
+    assert bucket.batch(0, list(range(10, 20)), list(range(10, 60))) == ""
+    assert bucket.batch(60, list(range(61, 71)), list(range(61, 71))) == REPLICATE
+    assert bucket.batch(175, list(range(180, 190)), []) == DEAL
+    assert bucket.batch(176, [], list(range(177, 289))) == DEAL
+    assert bucket.batch(177, [], []) == GATHER, "it has cooled for two batches"
 
 
 def test_a_key_that_was_at_rest_long_enough_is_forgotten() -> None:

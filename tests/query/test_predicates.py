@@ -47,6 +47,14 @@ def test_comments_are_no_part_of_a_key() -> None:
     assert labels(made) == ["a.x = b.v + 1", "v"]
 
 
+def test_what_the_kernel_would_compute_is_no_part_of_the_text_of_a_query() -> None:
+    """Checkpoints of joins between sites know their query by it."""
+    made = query("a.x + 1 = b.v", "a.v > 5")
+    assert made.attributes[0].members[0].expression is not None
+    assert made.filters[0].expression is not None
+    assert "expression" not in repr((made.attributes, made.filters))
+
+
 @pytest.mark.parametrize(
     "text",
     ["CASE WHEN a.v = 0 THEN 1 ELSE 2 END = b.x", "lower('=') = 'x' OR a.x = b.x", "(a.x, a.v) = (b.x, b.v)"],

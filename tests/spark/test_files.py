@@ -143,6 +143,10 @@ def test_types_that_spark_does_not_know_by_name(spark: SparkSession, tmp_path: P
         pytest.param(
             {"on": ["12 / a.i = b.d + 1", "a.i <> 0"]}, [True, True], id="a filter keeps zeros from a key"
         ),
+        pytest.param(
+            {"on": ["a.k = b.k", "(true OR a.k > 1) = (b.k >= 0)"]}, [True, True], id="a key that is known"
+        ),
+        pytest.param({"on": ["a.k = b.k", "a.i / 3.0 = 0.333333"]}, [False, True], id="a decimal"),
         pytest.param({"on": ["upper(a.t) = b.u"]}, [False, True], id="a key that only Spark can compute"),
     ],
 )

@@ -103,14 +103,23 @@ def test_random_lines(
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_lines_across_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: bytes) -> None:
+def test_lines_across_blocks(tmp_path: Path, end: bytes) -> None:
     spoken = [b"%d,%s" % (number, b"x" * (number % 11)) for number in range(200)]
     (tmp_path / "one").write_bytes(end.join(spoken))
-    monkeypatch.setattr(open_lines, "_BLOCK_BYTES", 16)
-    blocks = list(open_lines._blocks(str(tmp_path / "one")))
+    blocks = list(open_lines._blocks(str(tmp_path / "one"), 16))
     assert len(blocks) > 50
     assert b"".join(blocks).split(end) == spoken
     assert [line for block in blocks for line in block.replace(b"\r", b"\n").split(b"\n") if line] == spoken
+
+
+def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"1\n" + b"x" * 100 + b"\n2")
+    monkeypatch.setattr(open_lines, "_LONGEST_LINE", 100)
+    blocks = open_lines._blocks(str(tmp_path / "one"), 10)
+    assert b"".join(blocks) == (tmp_path / "one").read_bytes()
+    monkeypatch.setattr(open_lines, "_LONGEST_LINE", 80)
+    with pytest.raises(UnreadableFile, match="has a line of more than 80 bytes"):
+        list(open_lines._blocks(str(tmp_path / "one"), 10))
 
 
 def test_packed_files(spark: SparkSession, tmp_path: Path) -> None:
@@ -218,6 +227,7 @@ def joined(spark: SparkSession, folder: Path, form: str, on: list[str], *, opene
         ("json", ["a.n <> 4", "b.n > 0"]),
         ("csv", ["soundex(a.note) <> 'x'"]),
         ("csv", ["a.n % 8 = b.n % 8", "a.n > 0"]),
+        ("json", ["12 / greatest(a.n, 0) = 12 / greatest(b.n, 0)", "a.n > 0", "b.n > 0"]),
     ],
 )
 def test_a_join_both_ways(spark: SparkSession, tmp_path: Path, form: str, on: list[str], zone: str) -> None:
@@ -244,13 +254,28 @@ def test_a_join_both_ways(spark: SparkSession, tmp_path: Path, form: str, on: li
     assert len(found[0][1]) >= 3
 
 
-def test_files_of_odd_lines_are_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_of_odd_lines_are_read_by_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That is faster. What the first file of a folder has says which way is taken."""
     (tmp_path / "_SUCCESS").write_text("")
     for lines, opened in (("1,,1,x\n" * 6 + '1,,1," "\n' * 2, True), ('1,,1," "\n', False), ("", True)):
         (tmp_path / "one").write_text(lines)
         frame = joined(spark, tmp_path, "csv", [], opened=True)
         assert (FILE in frame._jdf.queryExecution().analyzed().toString()) == opened
+    source = FileSource(str(tmp_path), spark.createDataFrame([], ROWS).schema, {}, "json")
+    file = line_file(spark, source, ["k"])
+    for name, content in (
+        ("one", '{"k": 1}'.encode("utf-16")),
+        ("one.zst", b"x"),
+        ("one", b'{"k": 1}\n' * 9),
+    ):
+        for path in tmp_path.glob("one*"):
+            path.unlink()
+        (tmp_path / name).write_bytes(content)
+        assert file.pays(str(tmp_path)) == (len(content) == 81)
+    monkeypatch.setattr(open_lines, "_LARGE_BYTES", 80)
+    assert not file.pays(str(tmp_path)), "Spark cuts large files"
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])
@@ -276,6 +301,9 @@ def test_a_restart_goes_on_either_way(spark: SparkSession, tmp_path: Path, form:
         ("json", 'k INT, ts TIMESTAMP, `a"b` STRING', {}, False),
         ("csv", "k INT, ts TIMESTAMP", {"header": True, "sep": ";"}, True),
         ("csv", "k INT, ts TIMESTAMP", {"sep": "::"}, False),
+        ("csv", "k INT, ts TIMESTAMP", {"sep": ";|"}, False),
+        ("csv", "k INT, ts TIMESTAMP", {"header": 1}, False),
+        ("csv", "__File INT, ts TIMESTAMP", {}, False),
         ("csv", "k INT, ts TIMESTAMP", {"mode": "PERMISSIVE"}, False),
         ("csv", "k INT, ts TIMESTAMP", {"timestampFormat": "yyyy"}, False),
     ],

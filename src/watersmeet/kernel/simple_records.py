@@ -71,6 +71,7 @@ def simple_columns(values: pa.Array, fields: Sequence[SimpleField]) -> list[pa.A
 
     Whole numbers are int64.
     """
+    values = values.cast(pa.binary())
     n = len(values)
     offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset :][: n + 1].astype(np.int64)
     data = values.buffers()[2]

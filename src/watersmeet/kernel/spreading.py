@@ -38,6 +38,8 @@ REPLICATE, DEAL, GATHER, REST = "replicate", "deal", "gather", "rest"
 _NOTHING = -(1 << 62)
 # Every one of them is a little work in every batch, for those who pack rows too.
 _MOST_KEYS = 16
+# No other input may have so many times the rows of the dealt one: all buckets store these.
+_MOST_COPIED = 4
 
 
 def homes(hashes: Any, buckets: int) -> Any:
@@ -156,7 +158,7 @@ class KeySpreader:
     def _find(self, windows: Sequence[StoredWindow], figures: Sequence[KeyFigures], rule: HotRule) -> None:
         """Begin with the hottest key of every window that may be dealt out, if it is hot enough.
 
-        Copies of rows of the others are dear: a key that is hot only there is left alone.
+        Copies of rows of the others are dear: a key that has most of its rows there is left alone.
         """
         for part in self.may_deal:
             window, known = windows[part], figures[part]
@@ -166,24 +168,28 @@ class KeySpreader:
             hot = hottest_key(window.runs, known, wanted=self._new, rule=rule)
             if hot is not None:
                 key = int(hot.run.key_hashes[hot.key])
-                dealt = max(self.may_deal, key=lambda one: rows_of_key(windows[one].runs, key))
-                self.keys[key] = SpreadKey(key, dealt, REPLICATE, _others_end(key, dealt, windows))
+                rows = [rows_of_key(other.runs, key) for other in windows]
+                dealt = max(self.may_deal, key=rows.__getitem__)
+                if max(rows) <= _MOST_COPIED * rows[dealt]:
+                    self.keys[key] = SpreadKey(key, dealt, REPLICATE, _others_end(key, dealt, windows))
 
     def _new(self, hashes: Any) -> Any:
         return self.mine(hashes) & ~np.isin(hashes, np.array(list(self.keys), np.uint64))
 
     def _is_hot(self, one: SpreadKey, windows: Sequence[StoredWindow], figures: Sequence[KeyFigures]) -> bool:
-        """Whether a key has, in a window that may be dealt out, half of what it takes to be spread."""
+        """Whether the dealt input still has half of what it takes for a key to be spread.
+
+        If another one has far more by now, the key is gathered, and may be spread with that one dealt out.
+        """
         if self.rule is None:
             return False
-        for part in self.may_deal:
-            window, known = windows[part], figures[part]
-            here = rows_of_key(window.runs, one.key)
-            # Of rows that are dealt out, those here are a sample.
-            rows = here * (self.buckets if part == one.dealt and one.phase == DEAL else 1)
-            if 2 * rows >= self.rule.enough(window.rows - here + rows, known.usual):
-                return True
-        return False
+        window, known = windows[one.dealt], figures[one.dealt]
+        here = rows_of_key(window.runs, one.key)
+        # Of rows that are dealt out, those here are a sample.
+        rows = here * (self.buckets if one.phase == DEAL else 1)
+        if max(rows_of_key(other.runs, one.key) for other in windows) > 2 * _MOST_COPIED * rows:
+            return False
+        return 2 * rows >= self.rule.enough(window.rows - here + rows, known.usual)
 
 
 def _others_end(key: int, dealt: int, windows: Sequence[StoredWindow]) -> int:

@@ -26,7 +26,8 @@ class Member:
 
     text: str
     column: str | None = None
-    expression: Expression | None = field(default=None, compare=False)
+    # Not a part of what a checkpoint between sites remembers, which is the text of a query.
+    expression: Expression | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of_column(stream: Stream, column: str) -> Member:

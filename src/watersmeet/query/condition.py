@@ -35,7 +35,8 @@ class Filter:
 
     stream: int
     text: str
-    expression: Expression | None = field(default=None, compare=False)
+    # Not a part of what a checkpoint between sites remembers, which is the text of a query.
+    expression: Expression | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

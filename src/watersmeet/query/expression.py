@@ -170,6 +170,8 @@ def _arithmetic(function: str, arguments: tuple[Expression, ...]) -> Call:
         if kinds == (INTERVAL, INTERVAL) or (function == "-" and kinds == (TIMESTAMP, TIMESTAMP)):
             return Call(function, arguments, INTERVAL)
     if function == "/":
+        if DECIMAL in kinds and not {"double", "float"} & set(kinds):
+            raise NotCompiled("division of decimals")
         # Spark divides whole numbers as doubles.
         return Call(function, tuple(_double(function, argument) for argument in arguments), "double")
     same = alike(function, *arguments)

@@ -176,6 +176,8 @@ def _on_this_disk(path: str) -> bool:
         return False
     if path.startswith("file:") or not _SCHEME.match(path):
         folder = Path("/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else path)
+        if "=" in str(folder.absolute()):
+            return False
         return not any("=" in below.name for below in folder.glob("*/"))
     return False
 

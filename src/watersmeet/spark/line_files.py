@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 # A file whose simple lines are left to the workers; null for rows that Spark has decoded.
 FILE, SIZE = "__file", "__size"
 _LINE, _ROW = "__line", "__row"
-_SEPARATORS = ",;|\t"
+_SEPARATORS = frozenset(",;|\t")
+_FLAGS = ("true", "false")
+# What may stand before a list.
+_BLANKS = " \t"
 
 
 def suits_lines(spark: SparkSession, source: FileSource) -> bool:
@@ -34,18 +37,22 @@ def suits_lines(spark: SparkSession, source: FileSource) -> bool:
     corrupt = str(spark.conf.get("spark.sql.columnNameOfCorruptRecord", "_corrupt_record")).lower()
     return (
         len(set(names)) == len(names) <= MOST_FIELDS
-        and corrupt not in names
+        and not {corrupt, FILE, SIZE, _LINE, _ROW} & set(names)
         # They stand in lines as they are.
         and not any(set(name) & {'"', "\\"} or not name.isprintable() for name in names)
         and all(_kind(field.dataType) is not None for field in schema.fields)
         and str(spark.conf.get("spark.sql.legacy.timeParserPolicy", "CORRECTED")).upper() == "CORRECTED"
-        and (source.format != "csv" or _separator(options) in _SEPARATORS)
+        and (source.format != "csv" or (_separator(options) in _SEPARATORS and _header(options) in _FLAGS))
     )
 
 
 def _separator(options: Mapping[str, str]) -> str:
     said = {name.lower(): value for name, value in options.items()}
     return said.get("sep", said.get("delimiter", ","))
+
+
+def _header(options: Mapping[str, str]) -> str:
+    return {name.lower(): value.lower() for name, value in options.items()}.get("header", "false")
 
 
 def line_file(spark: SparkSession, source: FileSource, needed: Iterable[str]) -> LineFile:
@@ -59,9 +66,7 @@ def line_file(spark: SparkSession, source: FileSource, needed: Iterable[str]) ->
         _field(one.name, one.dataType) if one.name in wanted else SimpleField(one.name, Kind.ANY)
         for one in schema.fields
     ]
-    said = {name.lower(): value for name, value in options.items()}
-    header = said.get("header", "false").lower() == "true"
-    return LineFile(LineForm(tuple(fields), _separator(options), utc), header)
+    return LineFile(LineForm(tuple(fields), _separator(options), utc), _header(options) == "true")
 
 
 def split_lines(listed: DataFrame, file: LineFile, schema: StructType) -> DataFrame:
@@ -83,7 +88,7 @@ def split_lines(listed: DataFrame, file: LineFile, schema: StructType) -> DataFr
         several = F.from_json(text, ArrayType(columns))
         several = F.when(F.exists(several, lambda one: one.isNull()), nothing).otherwise(several)
         several = F.coalesce(several, nothing)
-        found = F.when(F.ltrim(text).startswith("["), several)
+        found = F.when(F.ltrim(text, F.lit(_BLANKS)).startswith("["), several)
         found = found.otherwise(F.array(F.from_json(text, columns)))
         rows = split.withColumn(_ROW, F.explode(F.when(is_line, found).otherwise(nothing)))
     return rows.select(*[F.col(_ROW).getField(name).alias(name) for name in names], FILE, SIZE)

@@ -85,7 +85,7 @@ def prepared_source(
     stream = plan.query.streams[number]
     source = source.alias(stream.name)
     refs = source_columns(plan, number)
-    columns = {f"c{i}": value_column(plan.query, ref) for i, ref in enumerate(refs)}
+    columns = {f"c{i}": _left_out(value_column(plan.query, ref), ref, left) for i, ref in enumerate(refs)}
     if set_aside:
         columns[CONTENT] = _as_json(stream)
     filters = [F.expr(condition.text) for condition in plan.query.filters if condition.stream == number]
@@ -109,6 +109,11 @@ def prepared_source(
     if wanted is not None:
         columns[WANTED] = wanted
     return source.select(*[column.alias(name) for name, column in columns.items()], *beside)
+
+
+def _left_out(value: Column, ref: Ref, left: Column | None) -> Column:
+    """A value, where no row without values is computed with: that could fail."""
+    return value if left is None or ref.attribute is None else F.when(~left, value)
 
 
 def filtered(source: DataFrame, stream: Stream, filters: Iterable[Column]) -> DataFrame:

@@ -26,6 +26,9 @@ class Computed:
             wanted: A mask of rows.
         """
         found = values_of(self.expression, lambda field: columns[field.column], wanted)
+        if isinstance(found, pa.Scalar):
+            # Decided without a look at the columns.
+            found = pa.repeat(found, len(next(iter(columns.values()))))
         # Times are calculated with as numbers.
         return found.cast(self.type)
 

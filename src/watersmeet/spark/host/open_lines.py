@@ -29,8 +29,12 @@ from watersmeet.spark.host.computed import Computed
 from watersmeet.spark.host.json_bytes import MARK, as_texts
 from watersmeet.spark.host.open_files import judged, local_path, refuse_values_in_folders
 
-# So much is read at a time.
+# So much is read at a time, less where lines have many fields.
 _BLOCK_BYTES = 1 << 23
+_USUAL_FIELDS = 8
+_LONGEST_LINE = 1 << 28
+# Spark cuts files of this size.
+_LARGE_BYTES = 1 << 27
 # From so many simple lines on for each odd one.
 _SIMPLE_FOR_EACH_ODD = 3
 # The names of files say how they are packed, as for Hadoop.
@@ -59,20 +63,32 @@ class LineFile:
     def pays(self, folder: str) -> bool:
         """Whether most lines of a folder are simple, by what its first file begins with; yes without one.
 
-        An odd line comes to Python and goes back to Java, which takes longer than Spark's reader.
+        An odd line comes to Python and goes back to Java, which takes longer than Spark's reader. A large
+        file is one piece here; Spark has all cores read pieces of it, unless it is packed.
         """
         try:
             found = (one for one in Path(local_path(folder)).iterdir() if one.is_file())
             path = next(one for one in found if not one.name.startswith((".", "_")))
-            rows, odd = self.form.split(next(self.blocks(str(path))))
-        except (StopIteration, OSError, UnreadableFile):
+            if path.suffix not in _PACKED and path.stat().st_size > _LARGE_BYTES:
+                return False
+            rows, odd = self.split(str(path), next(self.blocks(str(path))))
+        except (StopIteration, OSError):
             return True
+        except UnreadableFile:
+            return False
         return rows >= _SIMPLE_FOR_EACH_ODD * len(odd)
+
+    def split(self, path: str, block: bytes) -> tuple[int, pa.Array]:
+        """How many lines are simple, and the others as Spark reads them."""
+        rows, odd = self.form.split(block)
+        return rows, as_texts(path, odd, HINT) if self.form.separator is None else odd
 
     def blocks(self, path: str) -> Iterator[bytes]:
         """The lines of a file, some at a time."""
         header = self.header
-        for block in _blocks(path):
+        # Every line has room for all fields.
+        most = max(1, _BLOCK_BYTES * _USUAL_FIELDS // max(_USUAL_FIELDS, len(self.form.fields)))
+        for block in _blocks(path, most):
             if not header:
                 yield block
             elif rest := _FIRST_LINE.match(block):
@@ -84,22 +100,26 @@ class LineFile:
 _FIRST_LINE = re.compile(rb"[\x00- ]*[^\x00- ][^\r\n]*")
 
 
-def _blocks(path: str) -> Iterator[bytes]:
-    """Whole lines, some at a time."""
-    rest = b""
-    first = True
+def _blocks(path: str, most_bytes: int) -> Iterator[bytes]:
+    """Whole lines, so many bytes at a time, or one line that has more."""
+    rest: list[bytes] = []
+    size = 0
     try:
         with _open(path) as file:
-            while read := file.read(_BLOCK_BYTES):
-                block = rest + read
-                if first and len(block) >= len(MARK):
-                    block = block.removeprefix(MARK)
-                    first = False
+            if (begin := file.read(len(MARK))) != MARK:
+                rest.append(begin)
+            while read := file.read(most_bytes):
                 # A line that ends in both signs is followed by one of nothing if it is cut between them.
-                end = block.rfind(b"\n") + 1 or block.rfind(b"\r") + 1
+                end = read.rfind(b"\n") + 1 or read.rfind(b"\r") + 1
                 if end:
-                    yield block[:end]
-                rest = block[end:]
+                    yield b"".join([*rest, read[:end]])
+                    rest, size = [], 0
+                rest.append(read[end:])
+                size += len(read) - end
+                if size > _LONGEST_LINE:
+                    raise UnreadableFile(
+                        f"the file {path} has a line of more than {_LONGEST_LINE:,} bytes", "", HINT
+                    )
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableFile(
             f"the file {path} cannot be read",
@@ -107,8 +127,8 @@ def _blocks(path: str) -> Iterator[bytes]:
             "see whether it is whole and of the format that was said. New files must appear whole, by a "
             "rename.",
         ) from None
-    if rest:
-        yield rest
+    if last := b"".join(rest):
+        yield last
 
 
 def _open(path: str) -> IO[bytes]:
@@ -118,18 +138,25 @@ def _open(path: str) -> IO[bytes]:
     return _PACKED.get(ending, open)(path, "rb")  # type: ignore[operator,no-any-return]
 
 
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError as error:
+        raise UnreadableFile(
+            f"the file {path} cannot be read", f"{error}.", "files of a batch must stay until it is done."
+        ) from None
+
+
 def split(file: LineFile, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Of all files that are listed the lines that are not simple, and the files themselves."""
     for batch in batches:
         for listed in batch.column(0).to_pylist():
             path = local_path(listed)
             refuse_values_in_folders(path)
-            size, simple = Path(path).stat().st_size, 0
+            size, simple = _size(path), 0
             for block in file.blocks(path):
-                rows, odd = file.form.split(block)
+                rows, odd = file.split(path, block)
                 simple += rows
-                if file.form.separator is None:
-                    odd = as_texts(path, odd, HINT)
                 if len(odd):
                     nothing = [pa.nulls(len(odd), field.type) for field in _SPLIT][:2]
                     yield pa.record_batch([*nothing, odd], schema=_SPLIT)
@@ -168,10 +195,10 @@ class LineColumns:
                 yield decoded.select(list(range(known)))
             listed = batch.filter(files).select(list(range(known, batch.num_columns)))
             for path, size, *latest in zip(*(column.to_pylist() for column in listed.columns), strict=True):
-                if Path(path).stat().st_size != size:
+                if (now := _size(path)) != size:
                     raise UnreadableFile(
                         f"the file {path} changes while it is read",
-                        f"it had {size:,} bytes, and has {Path(path).stat().st_size:,}.",
+                        f"it had {size:,} bytes, and has {now:,}.",
                         "new files must appear whole, by a rename.",
                     )
                 for block in self.file.blocks(path):
